@@ -93,7 +93,7 @@ export function fleetLook(given: FleetView): FleetLook {
     isFound,
     unread,
     replicas,
-    ...otherSlots(view, roster),
+    ...otherSlots(view, roster, candidates),
     volumes,
     wanted: wantedReplicas(spec, nowMs, record.kind.scaled),
     generation: record.generation,
@@ -165,20 +165,28 @@ function documentAt({ fleet, key: owner }: FleetView): (key: ObjectKey) => strin
 }
 
 /** Slots whose names something else has, or had until it is gone: up to the first ones that are free. */
-function otherSlots(view: FleetView, roster: readonly RosterEntry[]): Pick<FleetInputs, 'taken' | 'leaving'> {
+function otherSlots(
+  view: FleetView,
+  roster: readonly RosterEntry[],
+  candidates: readonly Candidate[],
+): Pick<FleetInputs, 'taken' | 'leaving'> {
   const { key, object, fleet } = view;
   const placeOf = documentAt(view);
   const most = Math.max(-1, ...roster.map(({ slot }) => slot)) + object.spec.maxReplicas + 1;
   const taken = new Map<number, string>();
   const leaving = new Set<number>();
   const used = new Set(roster.map(({ slot }) => slot));
+  const accounts = [...new Set(candidates.map(({ place }) => place.account))];
+  // A document may have left it there under this name.
+  const isAtProvider = (slot: number) =>
+    accounts.some((account) => markedService(view, { slot, place: { account } }) !== undefined);
   let free = 0;
   for (let slot = 0; slot <= most && free <= object.spec.replicas + used.size; slot += 1) {
     const name = replicaKey(key, slot);
     const place = placeOf(name);
     if (place !== undefined) taken.set(slot, place);
     else if (used.has(slot)) continue;
-    else if (fleet.store.record(name)) leaving.add(slot);
+    else if (fleet.store.record(name) || isAtProvider(slot)) leaving.add(slot);
     else free += 1;
   }
   return { taken, leaving };
@@ -261,7 +269,7 @@ function isShown(view: FleetView, entry: RosterEntry, record: ObjectRecord | und
 
 function markedService(
   view: FleetView,
-  { slot, place }: RosterEntry,
+  { slot, place }: { readonly slot: number; readonly place: Pick<RosterEntry['place'], 'account'> },
   record?: ObjectRecord,
 ): wire.Service | undefined {
   const services = accountOf(view, place.account).handle?.informer.current?.services;
