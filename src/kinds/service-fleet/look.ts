@@ -1,8 +1,6 @@
 /** Everything that the planner of a fleet may see: document, roster, and the records of its replicas. */
-import type { wire } from '../../api/index.ts';
-import { placeText } from '../../desired/index.ts';
-import { contentDigests, hasSameValues, markIndex, type Reading, type View } from '../../engine/index.ts';
-import { derivedUid, protectedReason, type Plan } from '../../engine/plan/index.ts';
+import { contentDigests, hasSameValues, type Reading, type View } from '../../engine/index.ts';
+import { protectedReason, type Plan } from '../../engine/plan/index.ts';
 import { isReportedReady } from '../../engine/status/index.ts';
 import {
   entryOf,
@@ -12,19 +10,12 @@ import {
   type Reason,
   type ReasonEntry,
 } from '../../reasons/index.ts';
-import {
-  parseObjectKey,
-  traitsOf,
-  windowState,
-  type ObjectKey,
-  type ServiceState,
-} from '../../resources/index.ts';
+import { parseObjectKey, traitsOf, windowState, type ServiceState } from '../../resources/index.ts';
 import type { ObjectRecord, OwnerRevision } from '../../state/index.ts';
 import { containerService } from '../container-service/declaration.ts';
 import { protectorOf } from '../container-service/disruption.ts';
 import { newestReading } from '../container-service/draining.ts';
 import type { TemplateState, TemplateView } from '../container-service/inputs.ts';
-import { serviceMarks } from '../container-service/marks.ts';
 import { templateView } from '../service-template/view.ts';
 import { candidatesOf, type Candidate } from './candidates.ts';
 import { wantedReplicas } from './counts.ts';
@@ -39,7 +30,8 @@ import { replicaKey } from './roster.ts';
 import { rosterSeen } from './roster-seen.ts';
 import type { ServiceFleetSpec } from './schema.ts';
 import type { FleetState, RosterEntry } from './state.ts';
-import { resolveTemplate, templatePath, type ShownReplica } from './template.ts';
+import { documentAt, isShown, otherSlots, shownReplica } from './slots-seen.ts';
+import { resolveTemplate, templatePath } from './template.ts';
 import { isSmallerThan, volumesSeen } from './volumes-seen.ts';
 import type { VolumeFacts } from './volumes.ts';
 import { crowdsOf, serviceOf, whereabouts } from './whereabouts.ts';
@@ -124,15 +116,6 @@ function templateOf({ object: { spec }, key, fleet, ...view }: FleetView): Templ
   return templateView(fleet, user, handle, handle?.informer.current);
 }
 
-/** The first of those that were found again. */
-function shownReplica(view: FleetView, roster: readonly RosterEntry[]): ShownReplica | undefined {
-  for (const entry of roster) {
-    const service = entry.revision === undefined ? markedService(view, entry) : undefined;
-    if (service) return { service, place: entry.place };
-  }
-  return undefined;
-}
-
 function presentContent({ fleet, key, object }: FleetView): PresentContent {
   const { namespace } = parseObjectKey(key);
   const { storage, template } = object.spec;
@@ -150,46 +133,6 @@ interface RevisionFacts {
   readonly candidates: readonly Candidate[];
   readonly crowds: ReadonlyMap<string, number>;
   readonly volumes: ReadonlyMap<number, VolumeFacts>;
-}
-
-/** Where a document is that has the name of an object of the fleet. */
-function documentAt({ fleet, key: owner }: FleetView): (key: ObjectKey) => string | undefined {
-  const { objects, unusable } = fleet.snapshot;
-  return (key) => {
-    const problem = unusable.get(key)?.[0];
-    const document = objects.get(key);
-    const location =
-      problem ?? (document && document.derived?.owner !== owner ? document.location : undefined);
-    return location && `${key} at ${placeText(location)}`;
-  };
-}
-
-/** Slots whose names something else has, or had until it is gone: up to the first ones that are free. */
-function otherSlots(
-  view: FleetView,
-  roster: readonly RosterEntry[],
-  candidates: readonly Candidate[],
-): Pick<FleetInputs, 'taken' | 'leaving'> {
-  const { key, object, fleet } = view;
-  const placeOf = documentAt(view);
-  const most = Math.max(-1, ...roster.map(({ slot }) => slot)) + object.spec.maxReplicas + 1;
-  const taken = new Map<number, string>();
-  const leaving = new Set<number>();
-  const used = new Set(roster.map(({ slot }) => slot));
-  const accounts = [...new Set(candidates.map(({ place }) => place.account))];
-  // A document may have left it there under this name.
-  const isAtProvider = (slot: number) =>
-    accounts.some((account) => markedService(view, { slot, place: { account } }) !== undefined);
-  let free = 0;
-  for (let slot = 0; slot <= most && free <= object.spec.replicas + used.size; slot += 1) {
-    const name = replicaKey(key, slot);
-    const place = placeOf(name);
-    if (place !== undefined) taken.set(slot, place);
-    else if (used.has(slot)) continue;
-    else if (fleet.store.record(name) || isAtProvider(slot)) leaving.add(slot);
-    else free += 1;
-  }
-  return { taken, leaving };
 }
 
 function replica(
@@ -257,28 +200,6 @@ function replica(
       isBlocked(entry, own, known.isSettled) && store.openIntent(replicaKey(key, entry.slot)) === undefined,
   };
   return { ...facts, content: contentAt(facts, target) };
-}
-
-/**
- * What carries the mark of a slot is there, and its object does not know it yet: it was found again a moment ago. Without that, a
- * replica that leaves at once would be taken for one that was never made.
- */
-function isShown(view: FleetView, entry: RosterEntry, record: ObjectRecord | undefined): boolean {
-  return record?.externalId === undefined && markedService(view, entry, record) !== undefined;
-}
-
-function markedService(
-  view: FleetView,
-  { slot, place }: { readonly slot: number; readonly place: Pick<RosterEntry['place'], 'account'> },
-  record?: ObjectRecord,
-): wire.Service | undefined {
-  const services = accountOf(view, place.account).handle?.informer.current?.services;
-  if (!services) return undefined;
-  const { owner, store } = view.fleet;
-  const uid = derivedUid(store.ownerName, replicaKey(view.key, slot));
-  const [service] =
-    markIndex(services, serviceMarks).get(serviceMarks.own({ owner, record: record ?? { uid } })) ?? [];
-  return service;
 }
 
 /** What it reports since it got its revision. `sentAt`: Unix milliseconds of the last request for it. `volumeWaits`: what its volume waits for. */
