@@ -153,6 +153,7 @@ const assembling = new Set([
   'service',
   'listed',
   'measurements',
+  'slots-seen',
   'registry',
   'index',
 ]);
