@@ -10,6 +10,7 @@ export const accountHints: Readonly<Record<string, string>> = {
   'spec.password': key,
   'spec.credentials': key,
   'spec.secret': key,
+  'spec.apiKeySecretRef': 'write `credentialsSecretRef: {name: SECRET, key: KEY}`',
   'spec.credentialsSecretRef': 'write `credentialsSecretRef: {name: SECRET, key: KEY}`',
   'spec.endpoint': address,
   'spec.host': address,
