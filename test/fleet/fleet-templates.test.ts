@@ -163,3 +163,45 @@ test('values that a document takes over from its template change nothing, and ar
   );
   expect(await images(plane)).toEqual(all('1'));
 });
+
+test('a Secret that is missing holds a new revision, and the replicas that are there', async () => {
+  const { plane, fleet } = await world();
+  const env = [{ name: 'TOKEN', valueFrom: { secretKeyRef: { name: 'tokens', key: 'web' } } }];
+  await fleet.write('web.yaml', [webTemplate('1'), fleetFrom({ env })]);
+  const { plan } = await fleet.plan();
+  expect(plan.held).toMatchObject([
+    {
+      kind: 'ServiceFleet',
+      reason: 'InvalidReference',
+      message: expect.stringContaining('no usable Secret tokens'),
+    },
+  ]);
+  expect(plan.held[0].message).toContain('spec.template.spec.env[0].valueFrom.secretKeyRef');
+  expect((await fleet.apply()).code).toBe(1);
+  expect((await sentIn(plane)).filter(({ path }) => path === '/api/services')).toEqual([]);
+  await applied(fleet, webTemplate('1'), fleetFrom());
+  await fleet.write('web.yaml', [webTemplate('1'), fleetFrom({ env })]);
+  expect((await fleet.apply()).code).toBe(1);
+  expect(await images(plane)).toEqual(all('1'));
+  expect(await statusOf(fleet)).toMatchObject({ updateRevision: 'r1', availableReplicas: 3 });
+});
+
+test('another size of the replicas has a cost in the plan', async () => {
+  const { fleet } = await world();
+  const follows = fleetFrom({ templateUpdates: 'Apply' });
+  await applied(fleet, webTemplate('1'), follows);
+  await fleet.write('web.yaml', [webTemplate('1', { resources: { ...resources, memoryGb: 8 } }), follows]);
+  const { plan } = await fleet.plan();
+  expect(plan.cost.deltaHourlyMicros).toBeGreaterThan(0);
+});
+
+test('the status of a template names who lacks variables that it requires', async () => {
+  const { fleet } = await world();
+  await applied(fleet, webTemplate('1'), fleetFrom());
+  await applied(fleet, webTemplate('1', { requiredEnvironment: ['MODEL'] }), fleetFrom());
+  const { status } = (await fleet.records()).get('ServiceTemplate/web') ?? {};
+  expect(status).toMatchObject({
+    services: ['llm'],
+    missingEnvironment: [{ service: 'llm', variables: ['MODEL'] }],
+  });
+});

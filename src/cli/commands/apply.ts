@@ -71,7 +71,14 @@ async function apply(folder: LockedFolder, flags: ApplyFlags): Promise<number> {
     const missing = (await converge(context, flags, how)) ?? unsettledIn(records);
     printRecords(context, flags.output, records.records());
     if (missing !== undefined) complain(context, missing);
-    const isDone = missing === undefined && observed.snapshot.problems.length === 0;
+    const { problems } = observed.snapshot;
+    if (problems.length > 0) {
+      complain(
+        context,
+        `${problems.length} problem(s) in the source, above the plan: those documents were not applied`,
+      );
+    }
+    const isDone = missing === undefined && problems.length === 0;
     return isDone ? exitCodes.ok : exitCodes.failed;
   });
 }

@@ -1,6 +1,6 @@
 /** Everything that the planner of a fleet may see: document, roster, and the records of its replicas. */
 import { contentDigests, hasSameValues, type Reading, type View } from '../../engine/index.ts';
-import { protectedReason, type Plan } from '../../engine/plan/index.ts';
+import { holdFor, protectedReason, type Plan } from '../../engine/plan/index.ts';
 import { isReportedReady } from '../../engine/status/index.ts';
 import {
   entryOf,
@@ -14,6 +14,7 @@ import { parseObjectKey, traitsOf, windowState, type ServiceState } from '../../
 import type { ObjectRecord, OwnerRevision } from '../../state/index.ts';
 import { containerService } from '../container-service/declaration.ts';
 import { protectorOf } from '../container-service/disruption.ts';
+import { resolveEnvironment } from '../container-service/environment-values.ts';
 import { newestReading } from '../container-service/draining.ts';
 import type { TemplateState, TemplateView } from '../container-service/inputs.ts';
 import { templateView } from '../service-template/view.ts';
@@ -24,7 +25,7 @@ import { environmentValues, faultText } from './fault-text.ts';
 import type { FleetInputs, Measured } from './inputs.ts';
 import { accountOf, marketsOf } from './markets.ts';
 import { availableAt, beginMs, contentAt, type Replica } from './replica.ts';
-import { contentOf, newestHealthy, revisionOf, type PresentContent } from './revisions.ts';
+import { contentOf, hasContent, newestHealthy, revisionOf, type PresentContent } from './revisions.ts';
 import { targetOf } from './rollout.ts';
 import { replicaKey } from './roster.ts';
 import { rosterSeen } from './roster-seen.ts';
@@ -81,6 +82,7 @@ export function fleetLook(given: FleetView): FleetLook {
     name: object.name,
     object,
     ...templated,
+    problem: templated.problem ?? missingValue(view, update, present),
     state,
     isFound,
     unread,
@@ -114,6 +116,20 @@ function templateOf({ object: { spec }, key, fleet, ...view }: FleetView): Templ
   const { handle } = accountOf({ ...view, fleet, key }, accountRef.name);
   const user = { key, spec: { ...template.spec, accountRef }, specPath: templatePath };
   return templateView(fleet, user, handle, handle?.informer.current);
+}
+
+/** A Secret or ConfigMap that a new revision needs, and nobody can give to its replicas. */
+function missingValue(
+  { fleet, key, object: { spec } }: FleetView,
+  update: OwnerRevision | undefined,
+  present: PresentContent,
+): Plan | undefined {
+  if (update && hasContent(update, present)) return undefined;
+  const { namespace } = parseObjectKey(key);
+  const resolved = resolveEnvironment({ spec: spec.template.spec, namespace }, fleet.snapshot);
+  if (resolved.ok) return undefined;
+  const path = [...templatePath, ...resolved.path.slice(1)];
+  return holdFor('InvalidReference', `${resolved.message}; ${resolved.remedy}`, { path });
 }
 
 function presentContent({ fleet, key, object }: FleetView): PresentContent {

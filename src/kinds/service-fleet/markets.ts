@@ -1,5 +1,5 @@
 /** What is known of the candidates: their accounts, prices and capacity. */
-import { rfc3339 } from '../../base/index.ts';
+import { rfc3339, sameValue } from '../../base/index.ts';
 import type { AccountHandle } from '../../engine/index.ts';
 import {
   capacityText,
@@ -16,6 +16,7 @@ import {
 import { parseObjectKey } from '../../resources/index.ts';
 import { candidateOf, candidatesOf, type Candidate } from './candidates.ts';
 import { wantedReplicas } from './counts.ts';
+import { revisionOf } from './revisions.ts';
 import type { FleetPlacement } from './schema-placement.ts';
 import type { ReplicaTemplate } from './schema.ts';
 import type { FleetView } from './look.ts';
@@ -104,12 +105,20 @@ export async function readCatalogs(view: FleetView): Promise<undefined> {
   // None is where it is to be, and that may be a place that is not offered.
   const isNew = wanted > 0 && placed.every((entry) => candidateOf(entry, candidates) === undefined);
   const isMissing = placed.length < wanted || (isPreview && store.command(key) !== undefined);
-  if (object.deleting || !(isNew || ((placement || isPreview) && isMissing))) return;
+  const isAsked = isNew || ((placement || isPreview) && isMissing) || (isPreview && mayBeResized(view));
+  if (object.deleting || !isAsked) return;
   const priced = candidates.filter((candidate) => isPreview || !placement || isPriced(placement)(candidate));
   const names = new Set(priced.map(({ place }) => place.account));
   await Promise.all(
     [...names].map((name) => accountOf(view, name).handle?.catalog.get() ?? Promise.resolve()),
   );
+}
+
+/** Its replicas may get another size, whose price a plan shows. */
+function mayBeResized({ object, record, store, key }: FleetView): boolean {
+  const { resources, templateRef } = object.spec.template.spec;
+  const present = revisionOf(store.revisions(key), record.kind.update)?.content['resources'];
+  return present !== undefined && (templateRef !== undefined || !sameValue(present, resources));
 }
 
 const isPriced = (placement: FleetPlacement | undefined) => {

@@ -1,6 +1,6 @@
-/** What another number of replicas costs, in a plan. Pure. */
+/** What another number of replicas costs, or another size of each, in a plan. Pure. */
 import type { Arrange, Cost } from '../../engine/plan/index.ts';
-import type { FleetInputs } from './inputs.ts';
+import { inPhase, type FleetInputs } from './inputs.ts';
 import type { Market } from './placement.ts';
 import type { FleetState } from './state.ts';
 
@@ -10,10 +10,27 @@ const bases = ['observed', 'declared', 'catalog'] as const;
  * Undefined: nothing more is wanted, or nobody knows what is saved. A replica whose place is not chosen yet is taken for one at the
  * first candidate. A volume costs something when it is made, and when it stays nothing is saved.
  */
-export function scaleCost(
-  { markets, state, object }: Pick<FleetInputs, 'markets' | 'state' | 'object'>,
-  plan: Arrange,
-): Cost | undefined {
+export function scaleCost(inputs: CostInputs, plan: Arrange): Cost | undefined {
+  return plan.change === 'update' ? sizeCost(inputs, plan) : countCost(inputs, plan);
+}
+
+type CostInputs = Pick<FleetInputs, 'markets' | 'state' | 'object' | 'replicas'>;
+
+/** Of replicas that get another size, once all of them have it. Undefined: none does. */
+function sizeCost({ markets, replicas }: CostInputs, { differences }: Arrange): Cost | undefined {
+  if (!differences.some(({ path }) => path === 'template.resources')) return undefined;
+  const changed = inPhase(replicas, 'wanted').filter(({ isAsDocument }) => !isAsDocument);
+  const prices = changed.map(({ candidate }) => marketOf(markets, candidate)?.price);
+  const weakest = bases.findLast((basis) => prices.some((price) => price?.basis === basis));
+  const before = changed.reduce((total, { hourlyMicros = 0 }) => total + BigInt(hourlyMicros), 0n);
+  const isKnown =
+    !prices.includes(undefined) && changed.every(({ hourlyMicros }) => hourlyMicros !== undefined);
+  if (!isKnown || !weakest) return { beforeMicros: 0n, afterMicros: 0n, basis: 'unknown', unknown: [] };
+  const afterMicros = prices.reduce((total, price) => total + BigInt(price?.micros ?? 0), 0n);
+  return { beforeMicros: before, afterMicros, basis: weakest, unknown: [] };
+}
+
+function countCost({ markets, state, object }: CostInputs, plan: Arrange): Cost | undefined {
   const count = plan.differences.find(({ path }) => path === 'replicas');
   if ((plan.change !== 'scale' && plan.change !== 'create') || !count) return undefined;
   const more = Number(count.desired) - Number(count.observed);

@@ -38,12 +38,12 @@ export const serviceTemplate = declareKind({
       .array(z.string())
       .meta(listOf.whole)
       .optional()
-      .describe('ContainerServices that refer to it.'),
+      .describe('ContainerServices and ServiceFleets that refer to it.'),
     missingEnvironment: z
       .array(
         z
           .object({
-            service: z.string().describe('A ContainerService.'),
+            service: z.string().describe('A ContainerService or ServiceFleet.'),
             variables: z.array(z.string()).meta(listOf.whole).describe('The variables that it lacks.'),
           })
           .describe('A service that lacks required variables.'),

@@ -126,9 +126,11 @@ export function usersOfTemplate(
   template: ObjectRecord,
   required: readonly string[],
 ): TemplateUser[] {
-  return referringTo(fleet.snapshot.objects, template.key).map(({ name, spec }) => {
+  return referringTo(fleet.snapshot.objects, template.key).map(({ key, name, spec }) => {
     const { env } = 'template' in spec ? spec.template.spec : (spec as ContainerServiceSpec);
-    const given = env?.map((variable) => variable.name);
-    return { name, missing: given ? required.filter((one) => !given.includes(one)) : [] };
+    const given = env?.map((variable) => variable.name) ?? [];
+    // A service that exists has an environment of its own where its document has none.
+    const isUnmanaged = env === undefined && fleet.store.record(key)?.externalId !== undefined;
+    return { name, missing: isUnmanaged ? [] : required.filter((one) => !given.includes(one)) };
   });
 }

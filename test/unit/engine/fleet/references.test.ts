@@ -179,8 +179,12 @@ describe('the template of a service', () => {
     expect(usersOfTemplate(fleet, aRecord(templateKey), ['A', 'B'])).toEqual([
       { name: 'a', missing: ['B'] },
       { name: 'b', missing: ['A', 'B'] },
-      { name: 'c', missing: [] },
+      { name: 'c', missing: ['A', 'B'] },
     ]);
+    // One that exists has an environment of its own.
+    const known = { 'ContainerService/default/c': { externalId: '019b0000-0000-7000-8000-000000000009' } };
+    const existing = fleetOf([pytorch(), user('c', undefined)], known);
+    expect(usersOfTemplate(existing, aRecord(templateKey), ['A'])).toEqual([{ name: 'c', missing: [] }]);
   });
 });
 

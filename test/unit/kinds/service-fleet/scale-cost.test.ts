@@ -50,6 +50,21 @@ test('replicas that wait for the pace, or for a place, are counted all the same'
   expect(costOf(paced, known)).toMatchObject({ beforeMicros: 3_000_000n });
 });
 
+test('another size costs what one of that size costs, for each replica, less what they cost now', () => {
+  const replicas = [0, 1, 2].map((slot) => replicaIn('outdated', slot, { hourlyMicros: 1_000_000 }));
+  const inputs = priced(worldOf(replicas), known, undefined);
+  const differences = [{ path: 'template.resources', desired: {}, observed: {}, drift: false }];
+  const plan = { kind: 'arrange', change: 'update', differences, state: {} } as unknown as Arrange;
+  expect(scaleCost(inputs, plan)).toEqual({
+    beforeMicros: 3_000_000n,
+    afterMicros: 4_500_000n,
+    basis: 'observed',
+    unknown: [],
+  });
+  const unseen = [0, 1, 2].map((slot) => replicaIn('outdated', slot));
+  expect(scaleCost({ ...inputs, replicas: unseen }, plan)).toMatchObject({ basis: 'unknown' });
+});
+
 test('other changes have no cost of their own', () => {
   const rollout = worldOf([0, 1, 2].map((slot) => replicaIn('outdated', slot)));
   expect(costOf(rollout, known)).toBeUndefined();
