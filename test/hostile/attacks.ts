@@ -3,6 +3,7 @@
  * address of its own, has a bounded number of connections, and pauses between its requests, if ever so shortly.
  */
 import { randomUUID } from 'node:crypto';
+import { EventEmitter } from 'node:events';
 import { Agent, request } from 'node:http';
 import { connect, type Socket } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -22,6 +23,9 @@ const mostSockets = 300;
 /** How many answers there were of each status. */
 export const statuses = new Map<string, number>();
 
+/** Emits `answer` with each of them. */
+export const answered = new EventEmitter();
+
 const agent = new Agent({ keepAlive: true, maxSockets: mostSockets });
 const tiny = { gpuCount: 0, cpu: 0.01, memoryGb: 0.01 };
 const spec = { name: 'a', region: 'economy', image: 'nginx', resources: tiny };
@@ -38,6 +42,7 @@ function send(
     const done = (status: number) => {
       const name = `${method} ${status}`;
       statuses.set(name, (statuses.get(name) ?? 0) + 1);
+      answered.emit('answer');
       resolve(status);
     };
     const sent = request(

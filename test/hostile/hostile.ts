@@ -63,7 +63,7 @@ export async function hostile(options: HostileOptions): Promise<HostileReport> {
   const all: number[] = [];
   const byPhase: Record<string, Latencies> = {};
   for (const [phase, names] of Object.entries(phases)) {
-    attacker.attack(Object.keys(attacks).filter((name) => names.test(name)));
+    await attacker.attack(Object.keys(attacks).filter((name) => names.test(name)));
     const latencies = await victim.live(attackMs / Object.keys(phases).length, true);
     byPhase[phase] = summary(latencies);
     all.push(...latencies);
@@ -116,16 +116,25 @@ class Attacker {
     this.#target = { host, port: Number(port), apiKey: keys.attacker };
   }
 
-  /** Instead of what it does now. */
-  attack(names: readonly string[]): void {
-    this.#child.send({ target: this.#target, names } satisfies Order);
+  /**
+   * Instead of what it does now. Resolves when the attack is well under way: on a busy machine that takes seconds, since the
+   * attacker leaves the processor to everybody else.
+   */
+  async attack(names: readonly string[]): Promise<void> {
+    const underWay = once(this.#child, 'message');
+    this.#order(names);
+    await underWay;
   }
 
   async end(): Promise<Record<string, number>> {
     const answers = once(this.#child, 'message');
-    this.attack([]);
+    this.#order([]);
     const [message] = (await answers) as [Record<string, number>];
     return message;
+  }
+
+  #order(names: readonly string[]): void {
+    this.#child.send({ target: this.#target, names } satisfies Order);
   }
 }
 
