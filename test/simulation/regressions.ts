@@ -604,4 +604,11 @@ export const regressions: readonly Regression[] = [
     'geography-list',
     'templated',
   ),
+  inDialect(
+    'the checker wanted heartbeats at a service from which the task had moved, because a former leader went on with them',
+    9930094,
+    'cluster',
+    plain.name,
+    'forged',
+  ),
 ];

@@ -275,6 +275,8 @@ const l5Heartbeats: Invariant = (view) => {
   const beaten = new Map<string, { readonly path: string; atMs: number }>();
   /** Keys of heartbeats that had their effect: a repetition, which may come after the release, has none. */
   const applied = new Set<string>();
+  /** By activity: the service in which it is to be held, or undefined when it is over. A process that is no longer the leader knows an earlier one. */
+  const wanted = new Map<string, string | undefined>();
   const overdue = () => {
     for (const [id, { path, atMs }] of beaten) {
       const isThere = view.plane.store?.services.get(idIn(path) ?? '') !== undefined;
@@ -299,13 +301,18 @@ const l5Heartbeats: Invariant = (view) => {
         const { manifest, deletionRequestedAt } = record;
         const { registration } = taskPart(record);
         const isOver = (manifest.spec as Json).released === true || deletionRequestedAt !== undefined;
-        if (registration && isOver) beaten.delete(registration.activityId);
+        if (!registration) continue;
+        const { activityId, serviceId } = registration;
+        wanted.set(activityId, isOver ? undefined : serviceId);
+        const { path } = beaten.get(activityId) ?? {};
+        if (path !== undefined && idIn(path) !== wanted.get(activityId)) beaten.delete(activityId);
       }
     },
     delivered({ method, path, key = '', text, reply, isForeign }) {
       if (!isActivity({ path }) || method !== 'POST' || isForeign) return;
       const { id, release }: Json = JSON.parse(text ?? '{}');
       if (reply.status === 200 && applied.has(key)) return;
+      if (wanted.has(id) && wanted.get(id) !== idIn(path)) return;
       const before = beaten.get(id);
       beaten.delete(id);
       if (release || reply.status !== 200) return;
