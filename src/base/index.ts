@@ -1,4 +1,5 @@
 export * from './backoff.ts';
+export * from './calendar.ts';
 export * from './clock.ts';
 export * from './compile-cache.ts';
 export * from './fetch.ts';

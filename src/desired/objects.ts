@@ -93,9 +93,10 @@ function withTerm(objects: DesiredObjects, term: string): DesiredObject[] {
 /** Keys of objects and of data contain no space. */
 function termsOf(object: DesiredObject): string[] {
   const { kind, namespace, spec } = object;
-  const account = 'accountRef' in spec ? [ofAccount(kind, namespace, spec.accountRef.name)] : [];
+  const { name: account } = ('accountRef' in spec && spec.accountRef) || { name: undefined };
   const data = referencesOf(object).map(({ id }) => id);
-  return [kind, inNamespace(kind, namespace), ...account, ...referredKeys(object), ...data];
+  const home = account === undefined ? [] : [ofAccount(kind, namespace, account)];
+  return [kind, inNamespace(kind, namespace), ...home, ...referredKeys(object), ...data];
 }
 
 function inNamespace(kind: ManagedKind, namespace: string): string {

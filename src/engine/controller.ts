@@ -147,10 +147,10 @@ export class Controller {
     }
     this.#recheckBuiltIns(handle, change);
     if (this.#spendingMoved(handle, change.snapshot)) this.#recheckAll(handle);
-    for (const key of isLooser ? money.waiting(handle.name) : []) this.#queue.add(key, 'resync');
-    const woken = this.#awaiting.wake(handle.name);
+    const forMoney = [...(isLooser ? money.waiting(handle.name) : []), ...money.wakes()];
+    for (const key of forMoney) this.#enqueue(key, 'resync');
     const released = change.changedIds.size > 0 ? this.#held.wake(handle.name) : [];
-    for (const key of [...woken, ...released]) this.#queue.add(key, 'resync');
+    for (const key of [...this.#awaiting.wake(handle.name), ...released]) this.#queue.add(key, 'resync');
     this.#recheckAccount(handle);
   }
 

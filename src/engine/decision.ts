@@ -11,6 +11,7 @@ import {
 } from './plan/index.ts';
 import type { ObjectKey } from '../resources/index.ts';
 import type { ObjectRecord } from '../state/index.ts';
+import type { ObjectNews } from './money/money.ts';
 import type { Pass } from './pass.ts';
 import type { Wake } from './wake.ts';
 
@@ -26,6 +27,8 @@ export interface PassResult {
   readonly wakes?: readonly ObjectKey[];
   /** Other things that carry the object's mark. */
   readonly duplicates?: readonly DescribedDuplicate[];
+  /** What is reported of the object once. */
+  readonly news?: readonly ObjectNews[];
 }
 
 /** The result of a pass, and what to record of it. */

@@ -24,6 +24,7 @@ export type { Marks } from './fleet/marks.ts';
 export { conflict, identify, markIndex, type Identity, type Observed } from './observation/observe.ts';
 export type { RecordedMutation } from './mutation/index.ts';
 export { quotasOf } from './money/quotas.ts';
+export { Budgets, type BudgetView } from './money/budgets.ts';
 export * from './money/funds.ts';
 export * from './money/money.ts';
 export * from './outcomes/capacity-memory.ts';

@@ -51,7 +51,7 @@ import type { Fleet } from './fleet/fleet.ts';
 import type { HeldThings } from './held.ts';
 import type { ActivityRegistrations } from './activity-registrations.ts';
 import type { Marks } from './fleet/marks.ts';
-import type { Money } from './money/money.ts';
+import type { Money, ObjectNews } from './money/money.ts';
 import type { CapacityMemory } from './outcomes/capacity-memory.ts';
 import type { Observed } from './observation/observe.ts';
 
@@ -206,6 +206,8 @@ export interface KindStatus<State extends object = object> extends Pick<
 > {
   /** The kind's part of the record, if it has to remember what is reported. */
   readonly kind?: State;
+  /** What is reported once: in a cluster as Events, and in the log. The kind's part remembers that it was. */
+  readonly news?: readonly ObjectNews[];
 }
 
 export interface Kind<

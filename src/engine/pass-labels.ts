@@ -1,5 +1,6 @@
 /** The results of passes, as labels of metrics. */
 import type { Arrange, Plan } from './plan/index.ts';
+import type { PassResult } from './decision.ts';
 import type { Reason } from '../reasons/index.ts';
 import { parseObjectKey, type ObjectKey } from '../resources/index.ts';
 import type { HandledCommand, OwnerRevision } from '../state/index.ts';
@@ -47,11 +48,17 @@ export function countRollouts(
 export function reportSaved(
   options: { readonly metrics: Metrics; readonly logger: Logger },
   object: ObjectKey,
-  { handled, revisions, measured = [] }: Partial<Pick<Arrange, 'handled' | 'revisions' | 'measured'>> = {},
+  {
+    handled,
+    revisions,
+    measured = [],
+    news = [],
+  }: Partial<Pick<Arrange, 'handled' | 'revisions' | 'measured'>> & Pick<PassResult, 'news'>,
   earlier: readonly OwnerRevision[],
 ): void {
   options.metrics.statusWrites.inc({ kind: parseObjectKey(object).kind });
   for (const { check, outcome } of measured) options.metrics.analysisMeasurements.inc({ check, outcome });
   if (revisions) countRollouts(options.metrics, earlier, revisions);
   if (handled) reportCommand(options, object, handled);
+  for (const { reason, message } of news) options.logger.warn({ object, reason, note: message }, 'warning');
 }

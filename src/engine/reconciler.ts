@@ -108,7 +108,7 @@ export class Reconciler {
     if (blocked) this.#exchanges.forget(key);
     this.#options.capacity.concluded(key, plan);
     const partners = blocked ? [] : this.#exchanges.saw(key, plan, pass, handle);
-    const wakes = [...partners, ...this.#options.capacity.wakes()];
+    const wakes = [...partners, ...this.#options.capacity.wakes(), ...this.#options.money.wakes()];
     const result = { ...(await this.#conclude(planned, pass, { ...decision, plan }, handle)), wakes };
     await this.#options.ownedResources?.sync(key);
     return againAfterMs === undefined
@@ -346,7 +346,7 @@ export class Reconciler {
       this.#transitions.saw(pass.kind.name, record.seen?.state, settled.seen?.state);
     }
     const duplicates = pass.duplicates();
-    const { kind = settled.kind, ...reported } = pass.statusInputs();
+    const { kind = settled.kind, news = [], ...reported } = pass.statusInputs();
     const isPreview = this.#options.mode === 'preview';
     const arrange = plan.kind === 'arrange' && !isPreview ? plan : undefined;
     const { state: arranged, handled, revisions } = arrange ?? {};
@@ -371,13 +371,13 @@ export class Reconciler {
       await (isOwner
         ? store.saveOwner(next, revisions, () => this.#options.fleet.rederive())
         : store.save(next));
-      reportSaved(this.#options, key, arrange, earlier);
+      reportSaved(this.#options, key, { ...arrange, news }, earlier);
     } else {
       await store.flush(key);
     }
     // A preview makes one observation, because no step is taken.
     const wake: Wake = isPreview ? { kind: 'never' } : wakeAfter(plan, account, clock.wallMs());
-    return { plan, wake, statusChanged: changed, removed: false, duplicates };
+    return { plan, wake, statusChanged: changed, removed: false, duplicates, news: changed ? news : [] };
   }
 
   #decide(pass: Pass, account: AccountHandle | undefined): Decision {

@@ -1,5 +1,6 @@
 /** The declarations of the kinds, in the order in which messages name them. A new kind is a folder beside this file, and a line here and in registry.ts. */
 import { account } from './account/declaration.ts';
+import { budget } from './budget/declaration.ts';
 import { containerService } from './container-service/declaration.ts';
 import { imageRegistry } from './image-registry/declaration.ts';
 import { protectedTask } from './protected-task/declaration.ts';
@@ -15,4 +16,5 @@ export const declarations = {
   [serviceTemplate.name]: serviceTemplate,
   [imageRegistry.name]: imageRegistry,
   [protectedTask.name]: protectedTask,
+  [budget.name]: budget,
 };

@@ -1,6 +1,7 @@
 /** The kinds. A new one is a folder beside these, and a line here. */
 import type { Kinds } from '../engine/index.ts';
 import { account } from './account/kind.ts';
+import { budget } from './budget/kind.ts';
 import { containerService } from './container-service/kind.ts';
 import { imageRegistry } from './image-registry/kind.ts';
 import { protectedTask } from './protected-task/kind.ts';
@@ -16,4 +17,5 @@ export const kinds: Kinds = {
   ServiceTemplate: serviceTemplate,
   ImageRegistry: imageRegistry,
   ProtectedTask: protectedTask,
+  Budget: budget,
 };

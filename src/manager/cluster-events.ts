@@ -1,7 +1,7 @@
 /** Records what passes do as Events of their objects. */
 import type { Clock } from '../base/index.ts';
 import type { EventRecorder } from '../kubernetes/index.ts';
-import type { AccountNews, PassResult } from '../engine/index.ts';
+import type { ObjectNews, PassResult } from '../engine/index.ts';
 import { accountKey, apiVersion, parseObjectKey, type ObjectKey } from '../resources/index.ts';
 import type { ObjectStatus, StateStore } from '../state/index.ts';
 import { newEvents, nothingReported, type ReportedEvents } from '../engine/status/index.ts';
@@ -23,7 +23,7 @@ export class ClusterEvents {
   }
 
   /** The account of the environment has no object for Events. */
-  ofAccount(account: string, { reason, message }: AccountNews): void {
+  ofAccount(account: string, { reason, message }: ObjectNews): void {
     const { store, recorder } = this.#options;
     const record = store.record(accountKey(account));
     if (!record) return;
@@ -31,7 +31,7 @@ export class ClusterEvents {
     recorder.record({ about, type: 'Warning', reason, message });
   }
 
-  passed(key: ObjectKey, { plan, removed }: PassResult): void {
+  passed(key: ObjectKey, { plan, removed, news: warnings = [] }: PassResult): void {
     if (removed) {
       this.#reported.delete(key);
       return;
@@ -52,6 +52,7 @@ export class ClusterEvents {
     this.#reported.set(key, reported);
     const about = { apiVersion, ...parseObjectKey(key), uid };
     for (const { type, reason, message } of news) recorder.record({ about, type, reason, message });
+    for (const { reason, message } of warnings) recorder.record({ about, type: 'Warning', reason, message });
   }
 }
 

@@ -26,6 +26,7 @@ import {
 import { clampedMicros, ownerId } from '../engine/plan/index.ts';
 import {
   Admission,
+  Budgets,
   CapacityMemory,
   Controller,
   DerivedObjects,
@@ -35,7 +36,7 @@ import {
   listsOf,
   type AccountHandle,
   type Grace,
-  type AccountNews,
+  type ObjectNews,
   type Jobs,
   type PassResult,
   type ReconcilerOptions,
@@ -97,7 +98,7 @@ export interface ManagerOptions {
   readonly onPass?: (key: ObjectKey, result: PassResult) => void;
   /** It is tried again. */
   readonly onFailedPass?: (key: ObjectKey, error: unknown) => void;
-  readonly onAccountNews?: (account: string, news: AccountNews) => void;
+  readonly onAccountNews?: (account: string, news: ObjectNews) => void;
   readonly onSource?: (snapshot: DesiredSnapshot) => void;
 }
 
@@ -286,8 +287,7 @@ export class Manager {
     const { jobs, isSelected } = this.#options;
     fleet.jobs = jobs && ((namespace, name) => jobs.answer(namespace, name));
     const parts = { accounts: this.#accounts, registrations: this.#heartbeats, mode, ...this.#observers() };
-    const money = new Money({ store, clock, logger, mode, onNews: this.#options.onAccountNews });
-    this.#money = money;
+    const money = this.#createMoney(fleet);
     const capacity = new CapacityMemory({ store, clock, random, logger, metrics });
     this.#capacity = capacity;
     const shared = {
@@ -341,6 +341,14 @@ export class Manager {
         onPass?.(key, result);
       },
     });
+  }
+
+  #createMoney(fleet: Fleet): Money {
+    const { store, clock, logger, mode, onAccountNews: onNews } = this.#options;
+    const money = new Money({ store, clock, logger, mode, onNews });
+    money.useBudgets(new Budgets({ store, fleet, accounts: this.#accounts, clock, money }));
+    this.#money = money;
+    return money;
   }
 
   /** A preview probes and measures nothing. */

@@ -73,6 +73,8 @@ export interface BlockingEntry extends ReasonEntry {
   readonly excuses?: true;
   /** The object continues when the account has more to spend, or a price becomes known. */
   readonly forMoney?: true;
+  /** The object continues when a budget has more room, or another document. */
+  readonly forBudget?: true;
   /** A request of the pass failed. When the process stops, that may be the stop itself, and is not reported. */
   readonly cutByStop?: true;
   /** What was read is not concluded from: the state and revision seen before stay. */

@@ -109,6 +109,33 @@ export const eventReasons = {
     remedy: 'Correct in the template what the message names.',
     see: 'concepts/fleets.md#in-a-cluster',
   }),
+  BudgetNearLimit: event('A threshold of `warnAt` of the Budget is reached.', {
+    severity: 'warning',
+    whose: 'user',
+    see: 'concepts/money.md#budgets',
+  }),
+  BudgetPassed: event(
+    'A limit of the Budget is passed: prices rose, others made something, or the limit was lowered.',
+    {
+      severity: 'critical',
+      whose: 'user',
+      remedy: 'Make things smaller or fewer, or raise the limit.',
+      see: 'concepts/money.md#budgets',
+    },
+  ),
+  WithinLimits: fact('`WithinBudget` is True: no limit is near.'),
+  NearLimit: fact('`WithinBudget` is True, and a threshold of `warnAt` is reached.', {
+    severity: 'warning',
+    see: 'concepts/money.md#budgets',
+  }),
+  Exceeded: fact('`WithinBudget` is False: the message has the limits that are passed.', {
+    severity: 'critical',
+    whose: 'user',
+    see: 'concepts/money.md#budgets',
+  }),
+  AccountUnreadable: fact('`WithinBudget` is Unknown: an account that it is about can not be read.', {
+    severity: 'warning',
+  }),
   PriceMoved: event('Something in the account costs more or less than before.', {
     severity: 'warning',
     whose: 'provider',

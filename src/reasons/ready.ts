@@ -12,6 +12,7 @@ export const readyReasons = {
     freshness: 'fresh, held since',
   }),
   AllAvailable: ready('All replicas of the fleet are available.'),
+  Counted: ready('The budget counts what it is about.'),
   Released: ready('The task is over, and its activity is released.'),
   InSync: ready('Nothing is left to be done. In metrics only.'),
 } as const;

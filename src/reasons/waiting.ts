@@ -194,6 +194,34 @@ export const waitsForOthers = {
     remedy: 'The message has the error. It is tried again with growing pauses.',
   },
   // Money.
+  BudgetExceeded: {
+    kind: 'waiting',
+    severity: 'warning',
+    whose: 'user',
+    observed: 'yes',
+    excuses: true,
+    event: true,
+    forBudget: true,
+    see: 'concepts/money.md#budgets',
+    meaning: 'It would bring what a Budget limits above its limit, or others come first.',
+    remedy:
+      'The message has the budget, the limit and the amounts. Raise the limit, make room, or pass it for a while with the annotation `allow-overspend-until`.',
+    brief: 'waits for its budget',
+  },
+  BudgetInvalid: {
+    kind: 'waiting',
+    severity: 'warning',
+    whose: 'user',
+    observed: 'yes',
+    excuses: true,
+    event: true,
+    forBudget: true,
+    see: 'concepts/money.md#budgets',
+    meaning:
+      'Its Budget was valid before, and has a document that can not be used: nothing that costs more is done.',
+    remedy: 'Correct the Budget, or delete it.',
+    brief: 'its budget is not valid',
+  },
   BalanceTooLow: {
     kind: 'waiting',
     severity: 'warning',

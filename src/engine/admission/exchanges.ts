@@ -67,7 +67,10 @@ export class Exchanges {
   /** The plan is to delete the service, and the service itself is free. */
   obstacle({ step, differences }: Act, pass: Pass, handle: AccountHandle | undefined): Plan | undefined {
     const others = pass.exchanges();
-    if (step.reason !== 'Replace' || others.length === 0) return undefined;
+    if (step.reason !== 'Replace') return undefined;
+    const refused = handle && this.#options.money.replacementGate(handle, pass, step);
+    if (refused) return shut(refused, [step], differences);
+    if (others.length === 0) return undefined;
     const blocked = others.filter((key) => !this.#isFree(key));
     if (blocked.length === 0) {
       const gate = handle && this.#gate(handle, pass, step, others);

@@ -299,6 +299,9 @@ function annotationMistake(name: string, value: string): string | undefined {
   if (name === annotations.paused && value !== 'true' && value !== 'false') {
     return `"${value}" is neither "true" nor "false"`;
   }
+  if (name === annotations.shedPriority && !/^(?:never|1000|\d{1,3})$/.test(value)) {
+    return `"${value}" is neither a number from 0 to 1000 nor never`;
+  }
   if (name === annotations.allowedOrigins) return 'it belongs on a Secret; remove it here';
   if (name === annotations.acceptOrigin && !isOrigin(value)) {
     return `"${value}" is no origin; write scheme, host and port only, as https://api.example.com`;

@@ -19,6 +19,7 @@ import type { IntentEstimate, StateStore } from '../../state/index.ts';
 import type { Logger } from '../../telemetry/index.ts';
 import type { AccountHandle } from '../accounts.ts';
 import type { Pass } from '../pass.ts';
+import type { Budgets, BudgetView } from './budgets.ts';
 import { PriceBooks, type PriceMove } from './price-books.ts';
 import { Reservations } from './reservations.ts';
 import { SharedBalances } from './shared-balances.ts';
@@ -30,10 +31,10 @@ export interface MoneyOptions {
   readonly logger: Logger;
   readonly mode: 'manage' | 'preview';
   /** Called with news about an account for its users. */
-  readonly onNews?: ((account: string, news: AccountNews) => void) | undefined;
+  readonly onNews?: ((account: string, news: ObjectNews) => void) | undefined;
 }
 
-export interface AccountNews {
+export interface ObjectNews {
   readonly reason: ReasonOf<'event'>;
   readonly message: string;
 }
@@ -51,6 +52,7 @@ export class Money {
   readonly #editions = new Map<string, readonly unknown[]>();
   /** The spendable balance after the previous read. */
   readonly #left = new Map<string, bigint>();
+  #budgets: Budgets | undefined;
 
   constructor(options: MoneyOptions) {
     this.#options = options;
@@ -59,13 +61,39 @@ export class Money {
     this.#balances = new SharedBalances(options.store);
   }
 
-  /** Why the object has to wait with this cost, by the newest balance. */
+  /** Budgets are asked from now on, too. */
+  useBudgets(budgets: Budgets): void {
+    this.#budgets = budgets;
+  }
+
+  /** How things are with the budget of this key. Undefined: there is none. */
+  budget(key: ObjectKey): BudgetView | undefined {
+    return this.#budgets?.view(key);
+  }
+
+  /** Before something is deleted to be made anew: why that has to wait for a budget. */
+  replacementGate(handle: AccountHandle, pass: Pass, step: Step): Gate | undefined {
+    const cost = this.replacementCost(handle, pass, step);
+    return cost && this.#budgets?.gate(pass.key, cost, true);
+  }
+
+  /** Objects that may have more room in a budget now, and budgets whose state has changed. */
+  wakes(): readonly ObjectKey[] {
+    return this.#budgets?.wakes() ?? [];
+  }
+
+  /** Why the object has to wait with this cost, by the newest balance and its budgets. */
   gate(handle: AccountHandle, key: ObjectKey, pricing: Pricing | undefined): Gate | undefined {
+    const cost = pricing && this.cost(handle, pricing);
+    if (!cost || !isIncrease(cost)) return undefined;
+    return this.#balanceGate(handle, key, cost) ?? this.#budgets?.gate(key, cost);
+  }
+
+  #balanceGate(handle: AccountHandle, key: ObjectKey, cost: Cost): Gate | undefined {
     const { balanceMicros } = handle.informer;
-    if (!pricing || balanceMicros === undefined) return undefined;
+    if (balanceMicros === undefined) return undefined;
     const { name, spec } = handle;
-    const cost = this.cost(handle, pricing);
-    if (!isIncrease(cost)) return undefined;
+    const isLimited = this.#budgets?.limits(key) === true;
     this.#balances.saw(handle);
     const names = [name, ...this.#sharing(name)];
     this.#reprice(handle);
@@ -77,11 +105,7 @@ export class Money {
     return increaseGate(
       name,
       { balanceMicros, minimumBalanceMicros },
-      {
-        micros: increaseMicros(cost),
-        openMicros,
-        awaited,
-      },
+      { micros: increaseMicros(cost), openMicros, awaited, isLimited },
     );
   }
 
@@ -104,7 +128,7 @@ export class Money {
     const { minimumBalanceMicros } = spec;
     this.#reprice(handle);
     const openMicros = this.#openMicros(name, key);
-    const increase = { micros, openMicros, awaited: undefined };
+    const increase = { micros, openMicros, awaited: undefined, isLimited: false };
     return increaseGate(name, { balanceMicros, minimumBalanceMicros }, increase);
   }
 
@@ -130,6 +154,11 @@ export class Money {
       const book = books.book(handle);
       reservations.reprice(name, (asked) => askedMicros(asked, book));
     }
+  }
+
+  /** Requested in the account, and not shown with a price yet. This includes all accounts that draw on the balance. */
+  openMicros(name: string | undefined): bigint {
+    return name === undefined ? 0n : this.#openMicros(name);
   }
 
   #openMicros(name: string, except?: ObjectKey): bigint {
@@ -184,6 +213,7 @@ export class Money {
   concluded(key: ObjectKey, account: string | undefined, plan: Plan): void {
     for (const waiting of this.#waiting.values()) waiting.delete(key);
     if (plan.kind === 'in-sync' || plan.kind === 'hold') this.reservations.endRoom(key);
+    this.#budgets?.concluded(key, plan.kind === 'wait' && entryOf(plan.reason).forBudget === true);
     if (account === undefined || plan.kind !== 'wait' || !entryOf(plan.reason).forMoney) return;
     this.#waiting.set(account, (this.#waiting.get(account) ?? new Set()).add(key));
   }
@@ -192,6 +222,7 @@ export class Money {
   forget(key: ObjectKey): void {
     for (const waiting of this.#waiting.values()) waiting.delete(key);
     this.reservations.end(key);
+    this.#budgets?.forget(key);
   }
 
   waiting(account: string): Iterable<ObjectKey> {
@@ -209,6 +240,7 @@ export class Money {
     const left = BigInt(Math.floor(balance)) - this.#openMicros(name);
     const before = this.#left.get(name);
     this.#left.set(name, left);
+    this.#budgets?.observe(handle, change);
     for (const move of moved) this.#report(name, { reason: 'PriceMoved', message: moveText(move) });
     for (const { isUnpriced, unknown } of ended) if (isUnpriced) this.#reportUnpriced(name, unknown);
     return (before !== undefined && left > before) || ended.length > 0;
@@ -223,7 +255,7 @@ export class Money {
     }
   }
 
-  #report(account: string, news: AccountNews): void {
+  #report(account: string, news: ObjectNews): void {
     const { logger, onNews } = this.#options;
     logger.warn({ account, reason: news.reason, note: news.message }, 'prices');
     onNews?.(account, news);

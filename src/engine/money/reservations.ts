@@ -73,11 +73,26 @@ export class Reservations {
   readonly #accounts = new Map<ObjectKey, string>();
   readonly #sums = new Map<string, bigint>();
   #isRebuilt = false;
+  #onMoved: (key: ObjectKey) => void = () => {};
 
   /** `startedAtMs`: monotonic, of this process. */
   constructor(store: StateStore, startedAtMs: number) {
     this.#store = store;
     this.#startedAtMs = startedAtMs;
+  }
+
+  /** From now on, `onMoved` is called for each object whose reservation is made, changed or ended. */
+  listen(onMoved: (key: ObjectKey) => void): void {
+    this.#onMoved = onMoved;
+  }
+
+  /** What is reserved for the object, and the part of it that its next request replaces. */
+  microsOf(key: ObjectKey): { readonly micros: bigint; readonly askedMicros: bigint } {
+    const own = this.#of(key);
+    if (!own) return { micros: 0n, askedMicros: 0n };
+    const { micros, of, heardAtMs, before } = own;
+    if (of === 'creation-to-follow') return { micros, askedMicros: micros };
+    return { micros, askedMicros: heardAtMs === undefined ? micros - (before?.micros ?? 0n) : 0n };
   }
 
   /**
@@ -155,6 +170,7 @@ export class Reservations {
     this.#sums.set(account, (this.#sums.get(account) ?? 0n) - micros);
     open?.delete(key);
     this.#accounts.delete(key);
+    this.#onMoved(key);
   }
 
   /** Ends the last reservation, whose request was not made. */
@@ -252,6 +268,7 @@ export class Reservations {
     this.#open.set(account, open.set(key, reservation));
     this.#accounts.set(key, account);
     this.#sums.set(account, (this.#sums.get(account) ?? 0n) + micros);
+    this.#onMoved(key);
   }
 
   /** Runs once. Later changes are reported by calls. */

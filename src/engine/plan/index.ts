@@ -3,6 +3,19 @@ export { brakeWindowMs, isMassChange, isSuspiciousRead, massChangeLimit } from '
 export { variableChanges, type VariableChanges } from './variables.ts';
 export { differenceText, valueText } from './difference-text.ts';
 export {
+  byRank,
+  givesWayTo,
+  limitText,
+  passedLimits,
+  priorityOf,
+  reached,
+  roomOf,
+  usdOf,
+  type BudgetFigures,
+  type Claim,
+} from './budget.ts';
+export { firstTally, microsOf, readTally, storedTally, tallied, type Tally } from './tally.ts';
+export {
   afterGrant,
   afterRefusal,
   afterSighting,
@@ -105,6 +118,7 @@ export {
   priceKey,
   type Charge,
   type Cost,
+  type Demand,
   type Place,
   type PriceBook,
   type Pricing,

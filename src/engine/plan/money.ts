@@ -127,23 +127,26 @@ export interface Increase {
   readonly openMicros: bigint;
   /** The price is unknown until something else that is open shows it. */
   readonly awaited: string | undefined;
+  /** A budget makes the object wait. */
+  readonly isLimited: boolean;
 }
 
 /**
  * Whether the balance is sufficient for a step. One hour of each increase counts, since that is the unit of
- * price. An unknown price does not count as 0: in an account with a floor, one request reveals it, and the
+ * price. An unknown price does not count as 0: in an account with a floor, or with a budget, one request reveals it, and the
  * others wait for that.
  */
 export function increaseGate(
   account: string,
   { balanceMicros, minimumBalanceMicros }: Pick<Funds, 'balanceMicros' | 'minimumBalanceMicros'>,
-  { micros, openMicros, awaited }: Increase,
+  { micros, openMicros, awaited, isLimited }: Increase,
 ): Gate | undefined {
-  if (awaited !== undefined && minimumBalanceMicros !== undefined) {
+  if (awaited !== undefined && (minimumBalanceMicros !== undefined || isLimited)) {
+    const limit = isLimited ? 'a budget limits it' : `the account ${account} has a floor`;
     return {
       kind: 'wait',
       reason: 'PriceUnknown',
-      message: `its cost per hour is not known (${awaited}), and the account ${account} has a floor. Another object requests the same; this one continues when that shows its price. \`prices\` of the Account can state it earlier`,
+      message: `its cost per hour is not known (${awaited}), and ${limit}. Another object requests the same; this one continues when that shows its price. \`prices\` of the Account can state it earlier`,
     };
   }
   // The gate of the account reports that.

@@ -143,7 +143,12 @@ export type Observation<Value> =
 
 /** Why a whole class of mutations is stopped for now. */
 export type Gate = (
-  | { readonly kind: 'wait'; readonly reason: ReasonOf<'waiting'> }
+  | {
+      readonly kind: 'wait';
+      readonly reason: ReasonOf<'waiting'>;
+      /** Absent: half a minute. */
+      readonly recheckAfterMs?: number;
+    }
   | { readonly kind: 'hold'; readonly reason: ReasonOf<'held'> }
 ) & {
   readonly message: string;
@@ -214,7 +219,11 @@ export function holdFor(
 
 export function shut(gate: Gate, steps: readonly Step[], differences: readonly Difference[]): Wait | Hold {
   return gate.kind === 'wait'
-    ? waitFor(gate.reason, gate.message, { recheckAfterMs: recheckMs.gate, steps, differences })
+    ? waitFor(gate.reason, gate.message, {
+        recheckAfterMs: gate.recheckAfterMs ?? recheckMs.gate,
+        steps,
+        differences,
+      })
     : holdFor(gate.reason, gate.message, {
         steps,
         differences,

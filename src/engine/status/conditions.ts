@@ -16,6 +16,7 @@
  * | Accepted, Allocated | the API has accepted it; compute or storage is held for it (allocation.ts)  |
  * | TemplateOutdated | of a service with a template: its values differ from those that the service copied |
  * | SpendingAllowed | of an Account: what costs more may be created, started and grown                |
+ * | WithinBudget   | of a Budget: no limit is passed                                                 |
  *
  * `Protected`, `OutcomeUnknown` and `Duplicated` appear once they have been True. The others are always present.
  */

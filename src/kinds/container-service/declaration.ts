@@ -37,6 +37,7 @@ export const containerService = declareKind({
     geography,
     compute: resources ?? template?.values.resources,
   }),
+  isAtRest: ({ desiredState }) => desiredState === 'Stopped',
   stored: ({ env, ...spec }) => (env ? { ...spec, env: env.map(withoutValue) } : spec),
   nameField: 'serviceName',
   state: serviceState,

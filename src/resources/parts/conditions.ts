@@ -16,6 +16,7 @@ export const conditionTypes = [
   'Accepted',
   'Allocated',
   'SpendingAllowed',
+  'WithinBudget',
   'TemplateOutdated',
 ] as const;
 export type ConditionType = (typeof conditionTypes)[number];

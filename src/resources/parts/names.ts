@@ -40,6 +40,10 @@ export const annotations = {
   acceptIdentity: `${group}/accept-identity`,
   /** On an Account: the origin that its key may be sent to from now on. */
   acceptOrigin: `${group}/accept-origin`,
+  /** On what costs something: `0` to `1000`, or `never`. What has more comes first when a budget has not enough for all. */
+  shedPriority: `${group}/shed-priority`,
+  /** On what costs something: an RFC 3339 time until which no budget makes it wait. */
+  allowOverspendUntil: `${group}/allow-overspend-until`,
   /** On a Secret: the only origins that it may be sent to, with blanks or commas between them. */
   allowedOrigins: `${group}/allowed-origins`,
 } as const;
@@ -50,6 +54,7 @@ export const timeAnnotations: readonly string[] = [
   annotations.acceptRevisionsUntil,
   annotations.acceptBookkeepingUntil,
   annotations.allowMassChangeUntil,
+  annotations.allowOverspendUntil,
 ];
 
 /** Keeps an object in the cluster until what it stands for has been seen to. */

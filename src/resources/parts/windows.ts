@@ -5,7 +5,7 @@
  */
 import { Cron } from 'croner';
 import { z } from 'zod';
-import { withRules, type CelRule } from './constraints.ts';
+import { constrained, withRules, type CelRule } from './constraints.ts';
 
 const minuteMs = 60_000;
 
@@ -98,6 +98,16 @@ function nextOpening({ cron, timeZone }: DisruptionWindow, fromMs: number): numb
   const next = new Cron(cron, { timezone: timeZone, mode: '5-part' }).nextRun(new Date(fromMs));
   return next?.getTime() ?? Number.POSITIVE_INFINITY;
 }
+
+const timeZoneForm = '^[A-Za-z0-9_+/:-]+$';
+
+/** A time zone by itself, as a field. */
+export const timeZone = constrained(z.string().max(64), {
+  holds: isTimeZone,
+  rule: `self.matches('${timeZoneForm}')`,
+  schema: (errorMessage) => ({ pattern: timeZoneForm, errorMessage }),
+  message: messages.timeZone,
+});
 
 function isTimeZone(name: string): boolean {
   try {

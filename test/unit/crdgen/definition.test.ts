@@ -96,6 +96,12 @@ describe('the schemas', () => {
         'scaleIn',
         'drain',
         'repair',
+        // What a budget does about its limits.
+        'timeZone',
+        'horizonHours',
+        'mode',
+        'warnAt',
+        'unpriced',
       ]),
     );
   });

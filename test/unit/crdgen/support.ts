@@ -24,6 +24,7 @@ export const leastSpecs: Readonly<Record<ManagedKind, Fields>> = {
   ServiceTemplate: { image: 'ghcr.io/acme/web:1' },
   ImageRegistry: { repository: 'ghcr.io/acme/web', credentialsSecretRef: { name: 'ghcr' } },
   ProtectedTask: { serviceRef: { name: 'trainer' } },
+  Budget: { namespace: true, limits: { hourlyMicros: 1 } },
 };
 
 /** A document with what has to be there, and more or other. Undefined takes a field out. */

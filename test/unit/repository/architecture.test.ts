@@ -409,6 +409,7 @@ const mayWalk = new Set([
   'engine/controller.ts',
   'engine/fleet/managed-ids.ts',
   'engine/fleet/members.ts',
+  'engine/money/budgets.ts',
   'engine/money/reservations.ts',
   'engine/outcomes/capacity-memory.ts',
   'manager/cluster-objects.ts',

@@ -1,0 +1,140 @@
+/** Why an object has to wait for a budget with what it is to cost. The rules are in plan/budget.ts. */
+import { rfc3339, type Clock } from '../../base/index.ts';
+import { annotations, parseObjectKey, type ObjectKey } from '../../resources/index.ts';
+import type { Fleet } from '../fleet/fleet.ts';
+import {
+  givesWayTo,
+  increaseMicros,
+  limitText,
+  priorityOf,
+  roomOf,
+  usdOf,
+  type BudgetFigures,
+  type Claim,
+  type Cost,
+  type Gate,
+} from '../plan/index.ts';
+import type { Budget } from './budget.ts';
+import { askedOf, moreFor, type Part } from './budget-part.ts';
+
+interface BudgetGateOptions {
+  readonly budgets: {
+    gatingOf(key: ObjectKey): readonly Budget[];
+    partOf(key: ObjectKey): Part;
+    figures(budget: Budget): BudgetFigures;
+  };
+  readonly fleet: Fleet;
+  readonly clock: Clock;
+}
+
+/** Until something wakes it. Rights of those that waited for long begin by themselves. */
+const recheckAfterMs = 600_000;
+
+/** `cost`: of a step that costs more. `replaces`: what exists is given up before. */
+export function budgetGate(
+  options: BudgetGateOptions,
+  key: ObjectKey,
+  cost: Cost,
+  replaces: boolean,
+): Gate | undefined {
+  const { budgets, fleet, clock } = options;
+  const gating = budgets.gatingOf(key);
+  if (gating.length === 0) return undefined;
+  const record = fleet.store.record(key);
+  const given = record ? fleet.planned(record).annotations : {};
+  if (isAhead(given[annotations.allowOverspendUntil], clock.wallMs())) return undefined;
+  const part = budgets.partOf(key);
+  const increase = increaseOf(cost, part, replaces);
+  const more = moreFor(part, increase);
+  const isRepair = part.spare > 0n || record?.externalId !== undefined;
+  const base = { key, isRepair, priority: priorityOf(given), micros: more };
+  for (const budget of gating) {
+    const gate = gateOf(
+      options,
+      budget,
+      { ...base, sinceMs: budget.waitsSince(key) ?? clock.monotonicMs() },
+      part,
+      cost,
+    );
+    if (gate) return gate;
+  }
+  for (const budget of gating) budget.leaves(key);
+  return undefined;
+}
+
+/** An unknown price may be any, so it needs some room. */
+function increaseOf(cost: Cost, part: Part, replaces: boolean): bigint {
+  const known = replaces
+    ? cost.afterMicros > part.burn
+      ? cost.afterMicros - part.burn
+      : 0n
+    : increaseMicros(cost);
+  return cost.unknown.length > 0 ? known + 1n : known;
+}
+
+function gateOf(
+  { budgets, clock }: BudgetGateOptions,
+  budget: Budget,
+  claim: Claim,
+  part: Part,
+  cost: Cost,
+): Gate | undefined {
+  const { terms } = budget;
+  const key = claim.key as ObjectKey;
+  budget.wasAsked(key);
+  const name = `Budget ${parseObjectKey(budget.key).name}`;
+  const figures = budgets.figures(budget);
+  const would = `this would add ${usdOf(claim.micros)}/h (${cost.basis})`;
+  if (budget.isBroken) {
+    budget.isStuck(key);
+    const message = `the document of ${name} can't be used, so what would cost more waits; correct it, or delete the budget`;
+    return { kind: 'wait', reason: 'BudgetInvalid', message, recheckAfterMs };
+  }
+  const refused = (message: string): Gate => ({
+    kind: 'wait',
+    reason: 'BudgetExceeded',
+    message: `${name}: ${message}`,
+    recheckAfterMs,
+  });
+  if (terms.unpriced === 'Block' && cost.basis === 'unknown') {
+    budget.isStuck(key);
+    return refused(
+      'it allows nothing without a known price (`unpriced: Block`), and the price of this is not known; state it in `prices` of the Account',
+    );
+  }
+  const { perObjectHourlyMicros: most } = terms.limits;
+  if (most !== undefined && cost.afterMicros > BigInt(most) && claim.micros > 0n) {
+    budget.isStuck(key);
+    return refused(
+      `${limitText('perObject', terms, figures)}, and this would cost ${usdOf(cost.afterMicros)}/h (${cost.basis})`,
+    );
+  }
+  const room = roomOf(terms, figures);
+  if (!room || claim.micros <= 0n) return undefined;
+  const free = room.micros + askedOf(part);
+  if (claim.micros > free) {
+    budget.waits(claim, free);
+    const end =
+      room.limit === 'monthly' ? `; the month ends at ${rfc3339(clock.wallMs() + figures.monthLeftMs)}` : '';
+    return refused(`${limitText(room.limit, terms, figures)}; ${would}${end}`);
+  }
+  if (budget.wantedMicros + claim.micros <= free) return undefined;
+  const others = function* others() {
+    yield* budget.waiting.slice(0, mostCompared);
+    yield* budget.unmade.values();
+  };
+  const first = givesWayTo(claim, others(), free, clock.monotonicMs());
+  if (!first) return undefined;
+  budget.waits(claim, free);
+  const { kind, name: other } = parseObjectKey(first.key as ObjectKey);
+  return refused(
+    `${limitText(room.limit, terms, figures)}; ${would}, and ${kind} ${other}, which comes first, needs ${usdOf(first.micros)}/h of that`,
+  );
+}
+
+/** Of those that wait, the first ones decide. */
+const mostCompared = 8;
+
+function isAhead(time: string | undefined, nowMs: number): boolean {
+  return time !== undefined && Date.parse(time) > nowMs;
+}

@@ -1,0 +1,153 @@
+/** What one object adds to the sums of its budgets. */
+import type { wire } from '../../api/index.ts';
+import { parseObjectKey, traitsOf, type Asked } from '../../resources/index.ts';
+import type { ObjectRecord, StateStore } from '../../state/index.ts';
+import type { AccountHandle } from '../accounts.ts';
+import type { Fleet } from '../fleet/fleet.ts';
+import { estimate, holdsCompute, serviceBurn, volumeBurn, type Demand } from '../plan/index.ts';
+import type { Money } from './money.ts';
+
+/** Amounts are micro-USD per hour. */
+export interface Part {
+  /** The account (`namespace/name`) that its things are in. */
+  readonly account: string | undefined;
+  /** What its things cost, those without a shown price by their estimate. */
+  readonly burn: bigint;
+  /** The part of `burn` that no read shows. */
+  readonly estimated: bigint;
+  readonly isUnpriced: boolean;
+  /** What is reserved for it, and the part of that which its next request replaces. */
+  readonly reserved: bigint;
+  readonly asked: bigint;
+  /** What it cost within the last hour, as long as the same is wanted. */
+  readonly last: { readonly micros: bigint; readonly atMs: number; readonly size: string };
+  /** What `last` exceeds its present cost by, while it is lost or paused. */
+  readonly spare: bigint;
+  /** Volumes that are no object's own, and were made with it. */
+  readonly extras: readonly string[];
+  /** It is wanted, nothing of it exists, and nothing was asked for: what it would cost, as far as that is known. */
+  readonly unmade: bigint | undefined;
+}
+
+export const noPart: Part = {
+  account: undefined,
+  burn: 0n,
+  estimated: 0n,
+  isUnpriced: false,
+  reserved: 0n,
+  asked: 0n,
+  last: { micros: 0n, atMs: 0, size: '' },
+  spare: 0n,
+  extras: [],
+  unmade: undefined,
+};
+
+export interface PartSources {
+  readonly store: StateStore;
+  readonly fleet: Fleet;
+  readonly money: Money;
+  /** By `namespace/name`. */
+  readonly handles: ReadonlyMap<string, AccountHandle>;
+  /** Monotonic. */
+  readonly nowMs: number;
+}
+
+const keptMs = 3_600_000;
+
+/** Beside its burn: what is reserved, or kept. */
+export function heldFor({ reserved, spare }: Pick<Part, 'reserved' | 'spare'>): bigint {
+  return reserved > spare ? reserved : spare;
+}
+
+/** How much more it would take with an increase in place of what its next request was reserved for. */
+export function moreFor({ reserved, asked, spare }: Part, increase: bigint): bigint {
+  const settled = reserved - asked;
+  const before = settled > spare ? settled : spare;
+  const after = settled + increase > spare ? settled + increase : spare;
+  return after - before;
+}
+
+/** What would be freed if its next request were not made. */
+export function askedOf({ reserved, asked, spare }: Part): bigint {
+  return heldFor({ reserved, spare }) - heldFor({ reserved: reserved - asked, spare });
+}
+
+export function partOf(record: ObjectRecord, sources: PartSources, before: Part | undefined): Part {
+  const { key, account } = record;
+  const { money, nowMs, fleet } = sources;
+  const things = thingsOf(record, sources);
+  const { micros: reserved, askedMicros: asked } = money.reservations.microsOf(key);
+  const { kind } = parseObjectKey(key);
+  const { spec } = fleet.planned(record);
+  const size = JSON.stringify(traitsOf(kind).asks?.(spec, record.kind));
+  const isWanted = record.deletionRequestedAt === undefined && traitsOf(kind).isAtRest?.(spec) !== true;
+  const known = before && lastOf(before, nowMs);
+  const isKept = known !== undefined && known.size === size && nowMs - known.atMs < keptMs;
+  const last = isKept && things.burn < known.micros ? known : { micros: things.burn, atMs: nowMs, size };
+  // A thing that holds what it costs for has another size, or another price.
+  const isLost = isWanted && !things.isHolding;
+  const spare = isLost && last.micros > things.burn ? last.micros - things.burn : 0n;
+  const isUnmade = isWanted && record.externalId === undefined && reserved === 0n;
+  const unmade = isUnmade ? wantedMicros(record, sources) : undefined;
+  const { isHolding: _, ...counted } = things;
+  return { account, ...counted, reserved, asked, last, spare, unmade };
+}
+
+/** What the object would cost. 0 if nobody knows. */
+function wantedMicros(record: ObjectRecord, { fleet, handles, money }: PartSources): bigint {
+  const place = fleet.accountOf(record);
+  const handle = place && handles.get(`${place.namespace}/${place.name}`);
+  return handle ? estimateOf(record, handle, money, {}) : 0n;
+}
+
+/** It cost so much until now, or until it was lost. */
+function lastOf({ last, burn }: Part, nowMs: number): Part['last'] {
+  return burn >= last.micros ? { ...last, atMs: nowMs } : last;
+}
+
+interface Things extends Pick<Part, 'burn' | 'estimated' | 'isUnpriced' | 'extras'> {
+  /** It is there, and is neither paused nor asleep. */
+  readonly isHolding: boolean;
+}
+
+function thingsOf(record: ObjectRecord, { store, handles, money }: PartSources): Things {
+  const { externalId: id, account } = record;
+  const handle = account === undefined ? undefined : handles.get(account);
+  const snapshot = handle?.informer.current;
+  const none = { burn: 0n, estimated: 0n, isUnpriced: false, isHolding: false, extras: [] };
+  if (id === undefined || !handle || !snapshot) return none;
+  const volume = snapshot.volumes.get(id);
+  if (volume) return priced(volumeBurn(volume), () => estimateOf(record, handle, money, volume));
+  const service = snapshot.services.get(id);
+  if (!service) return none;
+  const shown = priced(serviceBurn(service), () => estimateOf(record, handle, money, service));
+  const own = { ...shown, isHolding: holdsCompute(service) };
+  const { volumeId } = service;
+  const made = volumeId && !store.recordOf(volumeId) ? snapshot.volumes.get(volumeId) : undefined;
+  if (!made || volumeId === undefined || volumeId === null) return own;
+  return { ...own, burn: own.burn + (volumeBurn(made) ?? 0n), extras: [volumeId] };
+}
+
+function priced(shown: bigint | undefined, guess: () => bigint): Things {
+  const rest = { isHolding: true, extras: [] };
+  if (shown !== undefined) return { burn: shown, estimated: 0n, isUnpriced: false, ...rest };
+  const estimated = guess();
+  return { burn: estimated, estimated, isUnpriced: true, ...rest };
+}
+
+function estimateOf(
+  { key, kind: state, manifest }: ObjectRecord,
+  handle: AccountHandle,
+  money: Money,
+  shown: Partial<Pick<wire.Service, 'region' | 'geography'>>,
+): bigint {
+  const asked = traitsOf(parseObjectKey(key).kind).asks?.(manifest.spec, state);
+  if (!asked) return 0n;
+  const place = { region: shown.region ?? asked.region, geography: shown.geography ?? asked.geography };
+  const book = money.books.book(handle);
+  return demandsOf(asked).reduce((sum, demand) => sum + estimate(demand, place, book).micros, 0n);
+}
+
+function demandsOf({ compute, storageGb }: Asked): Demand[] {
+  return [...(compute ? [{ compute }] : []), ...(storageGb === undefined ? [] : [{ storageGb }])];
+}

@@ -1,0 +1,172 @@
+/** One budget: its sums, and who waits for it. */
+import type { BudgetTerms, ObjectKey } from '../../resources/index.ts';
+import {
+  byRank,
+  passedLimits,
+  reached,
+  roomOf,
+  type BudgetFigures,
+  type Claim,
+  type Tally,
+} from '../plan/index.ts';
+import { heldFor, type Part } from './budget-part.ts';
+
+/** More are woken when these have had their turn. */
+const mostWoken = 100;
+
+export class Budget {
+  readonly key: ObjectKey;
+  readonly createdAt: number;
+  readonly members = new Set<ObjectKey>();
+  /** Accounts (`namespace/name`) that members are in, with their numbers. */
+  readonly accounts = new Map<string, number>();
+  /** In the order of their rank. */
+  readonly waiting: Claim[] = [];
+  /** Members that were not asked for yet, in no order. */
+  readonly unmade = new Map<ObjectKey, Claim>();
+  terms: BudgetTerms;
+  /** Its document can't be used: members wait. */
+  isBroken: boolean;
+  isCrowded = false;
+  tally: Tally | undefined;
+  burn = 0n;
+  /** Beside the burn: what is reserved for members, or kept for them. */
+  held = 0n;
+  /** The part of that which is only kept. */
+  kept = 0n;
+  estimated = 0n;
+  unpriced = 0;
+  #unmadeMicros = 0n;
+  #waitingMicros = 0n;
+  /** Objects that wait for another document of the budget. */
+  readonly #stuck = new Set<ObjectKey>();
+  #refusedAt: bigint | undefined;
+  #isNews = false;
+  #shown = '';
+
+  constructor(key: ObjectKey, terms: BudgetTerms, isBroken: boolean, createdAt: number) {
+    this.key = key;
+    this.terms = terms;
+    this.isBroken = isBroken;
+    this.createdAt = createdAt;
+  }
+
+  get waitingCount(): number {
+    return this.waiting.length + this.#stuck.size;
+  }
+
+  /** Something waits for it. */
+  get gates(): boolean {
+    return this.terms.mode !== 'Report';
+  }
+
+  /** What everybody who waits, or was not asked for yet, would take together. */
+  get wantedMicros(): bigint {
+    return this.#unmadeMicros + this.#waitingMicros;
+  }
+
+  become(terms: BudgetTerms, isBroken: boolean): void {
+    this.terms = terms;
+    this.isBroken = isBroken;
+    this.#isNews = true;
+  }
+
+  add(key: ObjectKey, part: Part, unmade: Claim | undefined): void {
+    this.members.add(key);
+    this.#count(part, 1);
+    if (!unmade) return;
+    this.unmade.set(key, unmade);
+    this.#unmadeMicros += unmade.micros;
+  }
+
+  subtract(key: ObjectKey, part: Part): void {
+    this.members.delete(key);
+    this.#count(part, -1);
+    this.#unmadeMicros -= this.unmade.get(key)?.micros ?? 0n;
+    this.unmade.delete(key);
+  }
+
+  #count(part: Part, sign: 1 | -1): void {
+    const times = BigInt(sign);
+    this.burn += times * part.burn;
+    this.held += times * heldFor(part);
+    this.kept += times * (part.spare > part.reserved ? part.spare - part.reserved : 0n);
+    this.estimated += times * part.estimated;
+    if (part.isUnpriced) this.unpriced += sign;
+    if (part.account === undefined) return;
+    const count = (this.accounts.get(part.account) ?? 0) + sign;
+    if (count > 0) this.accounts.set(part.account, count);
+    else this.accounts.delete(part.account);
+  }
+
+  /** `room`: as it was when the claim was refused. */
+  waits(claim: Claim, room: bigint | undefined): void {
+    this.leaves(claim.key as ObjectKey);
+    const at = this.waiting.findIndex((other) => byRank(claim, other) < 0);
+    this.waiting.splice(at === -1 ? this.waiting.length : at, 0, claim);
+    this.#waitingMicros += claim.micros;
+    this.#refusedAt = room;
+    this.#isNews = false;
+  }
+
+  /** Until its document changes, there is nothing to wait for. */
+  isStuck(key: ObjectKey): void {
+    this.#stuck.add(key);
+  }
+
+  /** Since when it has waited (monotonic). */
+  waitsSince(key: ObjectKey): number | undefined {
+    return this.waiting.find((claim) => claim.key === key)?.sinceMs;
+  }
+
+  /** It does not wait for this budget any more. Returns whether it did. */
+  leaves(key: ObjectKey): boolean {
+    const wasStuck = this.#stuck.delete(key);
+    const at = this.waiting.findIndex((claim) => claim.key === key);
+    const [claim] = at === -1 ? [] : this.waiting.splice(at, 1);
+    this.#waitingMicros -= claim?.micros ?? 0n;
+    if (claim) this.#isNews = true;
+    return claim !== undefined || wasStuck;
+  }
+
+  /** Its pass has shown what it needs. Returns whether that was unknown. */
+  wasAsked(key: ObjectKey): boolean {
+    const claim = this.unmade.get(key);
+    if (!claim) return false;
+    this.unmade.delete(key);
+    this.#unmadeMicros -= claim.micros;
+    this.#isNews = true;
+    return true;
+  }
+
+  /** Those that wait and find more room than before. */
+  toWake(figures: BudgetFigures): readonly ObjectKey[] {
+    const room = roomOf(this.terms, figures)?.micros;
+    const isMore = this.#refusedAt !== undefined && (room === undefined || room > this.#refusedAt);
+    if (!isMore && !this.#isNews) return [];
+    this.#refusedAt = room;
+    const fitting = this.waiting.filter(({ micros }) => room === undefined || micros <= room);
+    const keys = [...fitting.slice(0, mostWoken).map(({ key }) => key as ObjectKey), ...this.#stuck];
+    this.#isNews = false;
+    return keys;
+  }
+
+  /** Whether its conditions are others than before. */
+  hasMoved(figures: BudgetFigures): boolean {
+    const { limits, warnAt } = this.terms;
+    const { hourlyMicros, monthlyMicros } = limits;
+    const thresholds = [
+      hourlyMicros && reached(warnAt, figures.burnMicros, BigInt(hourlyMicros)),
+      monthlyMicros && reached(warnAt, figures.spentMicros, BigInt(monthlyMicros)),
+    ];
+    const shown = JSON.stringify([
+      passedLimits(this.terms, figures),
+      thresholds,
+      this.waitingCount,
+      this.tally?.month,
+    ]);
+    const moved = shown !== this.#shown;
+    this.#shown = shown;
+    return moved;
+  }
+}

@@ -1,0 +1,389 @@
+/**
+ * Budgets: what their members cost, and whether there is room for more. The sums are kept up to date, so a question costs
+ * nothing that depends on the number of members.
+ *
+ *     document, record, reservation or thing of an object changed ──> its part of the sums is computed anew when somebody asks
+ *
+ * A member's part is what its things cost, and of two amounts the greater one: what is reserved for it, and what is kept for it. Kept is
+ * what it cost within the last hour, while it is lost or paused without a change of its document. So its repair finds its room.
+ *
+ * | an object is a member of  | if                                                               |
+ * |---------------------------|------------------------------------------------------------------|
+ * | a budget of labels        | its own labels, or those of its template, are selected           |
+ * | a budget of a namespace   | it is in it                                                      |
+ * | a budget of an account    | it lives in the account; all else in the account counts as well  |
+ *
+ * Failure cases. A lost answer: the reservation stays until it is settled. A restart: reservations are rebuilt from the intents, the
+ * tally from the record, and what was kept for lost things is forgotten. An invalid document: what was a member waits, if the budget
+ * was valid before and not `Report`. A budget that is deleted holds nothing any more. The clock: see plan/tally.ts.
+ */
+import { monthEnd, type Clock } from '../../base/index.ts';
+import { changedKeys, type DesiredSnapshot } from '../../desired/index.ts';
+import type { SnapshotChange } from '../../observed/index.ts';
+import {
+  parseObjectKey,
+  selects,
+  traitsOf,
+  type BudgetTerms,
+  type ObjectKey,
+} from '../../resources/index.ts';
+import type { ObjectRecord, StateStore } from '../../state/index.ts';
+import type { AccountHandle, Accounts } from '../accounts.ts';
+import type { Fleet } from '../fleet/fleet.ts';
+import {
+  burnMicrosPerHour,
+  firstTally,
+  microsOf,
+  priorityOf,
+  readTally,
+  tallied,
+  type BudgetFigures,
+  type Claim,
+  type Cost,
+  type Gate,
+  type Tally,
+} from '../plan/index.ts';
+import { Budget } from './budget.ts';
+import { budgetGate } from './budget-gate.ts';
+import { heldFor, noPart, partOf, type Part, type PartSources } from './budget-part.ts';
+import type { Money } from './money.ts';
+
+export interface BudgetsOptions {
+  readonly store: StateStore;
+  readonly fleet: Fleet;
+  readonly accounts: Accounts;
+  readonly clock: Clock;
+  readonly money: Money;
+}
+
+/** What a budget shows. */
+export interface BudgetView {
+  readonly terms: BudgetTerms;
+  readonly members: number;
+  readonly burnMicros: bigint;
+  readonly reservedMicros: bigint;
+  readonly unpriced: number;
+  readonly tally: Tally | undefined;
+  readonly waiting: number;
+  /** Accounts (`namespace/name`) of members that can't be read now. */
+  readonly unreadable: readonly string[];
+  readonly balanceMicros: bigint | undefined;
+  /** Unix milliseconds. */
+  readonly monthEndsAt: number;
+  /** It is one too many for an object. */
+  readonly isCrowded: boolean;
+}
+
+interface Member {
+  readonly budgets: readonly Budget[];
+  readonly part: Part;
+}
+
+/** More count for no object. */
+const mostPerObject = 8;
+const gapMs = 600_000;
+const mostDays = { folder: 400, cluster: 62 } as const;
+
+export class Budgets {
+  readonly #options: BudgetsOptions;
+  readonly #budgets = new Map<ObjectKey, Budget>();
+  readonly #byNamespace = new Map<string, Budget[]>();
+  readonly #members = new Map<ObjectKey, Member>();
+  /** By an id that is no object's own: the service that it was made with. */
+  readonly #extras = new Map<string, ObjectKey>();
+  readonly #moved = new Set<ObjectKey>();
+  readonly #burns = new WeakMap<object, bigint>();
+  readonly #woken = new Set<ObjectKey>();
+  /** Objects of which it is known what they need. */
+  readonly #asked = new Set<ObjectKey>();
+  /** Objects for which something is kept, which ends by itself. */
+  readonly #sparing = new Set<ObjectKey>();
+  #snapshot: DesiredSnapshot | undefined;
+
+  constructor(options: BudgetsOptions) {
+    this.#options = options;
+    const { store, money } = options;
+    const moved = (key: ObjectKey) => void this.#moved.add(key);
+    for (const key of store.everyKey()) moved(key);
+    store.listen(moved);
+    money.reservations.listen(moved);
+  }
+
+  limits(key: ObjectKey): boolean {
+    return this.gatingOf(key).length > 0;
+  }
+
+  /**
+   * Why the object has to wait for a budget. `cost`: of a step that costs more. `replaces`: what exists is given up
+   * before.
+   */
+  gate(key: ObjectKey, cost: Cost, replaces = false): Gate | undefined {
+    return budgetGate({ ...this.#options, budgets: this }, key, cost, replaces);
+  }
+
+  /** The budgets of the object that make it wait, when they are exceeded or not valid. */
+  gatingOf(key: ObjectKey): readonly Budget[] {
+    this.#refresh();
+    return (this.#members.get(key)?.budgets ?? []).filter(({ gates }) => gates);
+  }
+
+  /** What counts for the object now. */
+  partOf(key: ObjectKey): Part {
+    this.#refresh();
+    return this.#members.get(key)?.part ?? noPart;
+  }
+
+  view(key: ObjectKey): BudgetView | undefined {
+    this.#refresh();
+    const budget = this.#budgets.get(key);
+    if (!budget) return undefined;
+    const { members, unpriced, tally, waitingCount, isCrowded, terms } = budget;
+    const figures = this.figures(budget);
+    const unreadable = this.#accountsOf(budget).filter(
+      (handle) => !handle.informer.current || handle.informer.failure,
+    );
+    return {
+      terms,
+      members: terms.scope.of === 'account' ? this.#inAccount(budget) : members.size,
+      burnMicros: figures.burnMicros,
+      reservedMicros: figures.reservedMicros,
+      balanceMicros: figures.balanceMicros,
+      unpriced,
+      tally,
+      waiting: waitingCount,
+      unreadable: unreadable.map(({ name }) => name),
+      monthEndsAt: monthEnd(this.#options.clock.wallMs(), terms.timeZone),
+      isCrowded,
+    };
+  }
+
+  figures(budget: Budget): BudgetFigures {
+    const { clock, money } = this.#options;
+    const { scope, timeZone } = budget.terms;
+    const handle = scope.of === 'account' ? this.#accountOf(budget) : undefined;
+    const now = clock.wallMs();
+    const balance = handle?.informer.balanceMicros;
+    const own = scope.of === 'account' ? money.openMicros(handle?.name) + budget.kept : budget.held;
+    return {
+      burnMicros: scope.of === 'account' ? this.#burnOf(handle) + budget.estimated : budget.burn,
+      reservedMicros: own,
+      spentMicros: microsOf(budget.tally?.spent ?? 0n),
+      monthLeftMs: monthEnd(now, timeZone) - now,
+      balanceMicros: balance === undefined ? undefined : BigInt(Math.floor(balance)),
+    };
+  }
+
+  /** An account was read. */
+  observe(handle: AccountHandle, { snapshot, changedIds }: SnapshotChange): void {
+    const { store } = this.#options;
+    for (const id of changedIds) {
+      const key = store.recordOf(id)?.key ?? this.#extras.get(id);
+      if (key) this.#moved.add(key);
+    }
+    for (const key of this.#sparing) this.#moved.add(key);
+    this.#refresh();
+    const rules = {
+      gapMs: Math.max(gapMs, 2000 * handle.spec.pollSeconds),
+      mostDays: this.#snapshot?.cluster ? mostDays.cluster : mostDays.folder,
+    };
+    for (const budget of this.#budgets.values()) {
+      const { scope, timeZone } = budget.terms;
+      if (scope.of === 'account' && this.#accountOf(budget)?.name !== handle.name) continue;
+      const { burnMicros, balanceMicros } = this.figures(budget);
+      const read = { at: snapshot.receivedAt, burnMicros, balanceMicros };
+      budget.tally = budget.tally
+        ? tallied(budget.tally, read, { timeZone, ...rules })
+        : firstTally(read, timeZone);
+      this.#wake(budget);
+    }
+  }
+
+  /** Objects to check again: those that have more room, and budgets whose state has changed. */
+  wakes(): readonly ObjectKey[] {
+    this.#refresh();
+    if (this.#woken.size === 0) return [];
+    const woken = [...this.#woken];
+    this.#woken.clear();
+    return woken;
+  }
+
+  /** The object is gone. */
+  forget(key: ObjectKey): void {
+    this.#asked.delete(key);
+    this.#moved.add(key);
+  }
+
+  /** The object's pass has ended, so it is known what it needs, and whether it waits for a budget. */
+  concluded(key: ObjectKey, waitsForBudget: boolean): void {
+    this.#asked.add(key);
+    for (const budget of this.#members.get(key)?.budgets ?? []) {
+      const wasUnknown = budget.wasAsked(key);
+      const hasLeft = !waitsForBudget && budget.leaves(key);
+      if (wasUnknown || hasLeft || waitsForBudget) this.#wake(budget);
+    }
+  }
+
+  #wake(budget: Budget): void {
+    const figures = this.figures(budget);
+    if (budget.hasMoved(figures)) this.#woken.add(budget.key);
+    for (const key of budget.toWake(figures)) this.#woken.add(key);
+  }
+
+  // ---- sums -----------------------------------------------------------------------------------------
+
+  #refresh(): void {
+    const { fleet } = this.#options;
+    if (fleet.snapshot !== this.#snapshot) this.#take(fleet.snapshot);
+    if (this.#moved.size === 0) return;
+    const moved = new Set(this.#moved);
+    this.#moved.clear();
+    const touched = new Set<Budget>();
+    const again: string[] = [];
+    for (const key of moved) {
+      if (traitsOf(parseObjectKey(key).kind).budget) again.push(...this.#placeBudget(key));
+    }
+    for (const namespace of again)
+      for (const { key } of this.#options.store.recordsIn(namespace)) moved.add(key);
+    const sources = this.#sources();
+    for (const key of moved) {
+      if (!traitsOf(parseObjectKey(key).kind).asks) continue;
+      for (const budget of this.#place(key, sources)) touched.add(budget);
+    }
+    for (const budget of touched) this.#wake(budget);
+  }
+
+  #take(snapshot: DesiredSnapshot): void {
+    const changed = changedKeys(snapshot, this.#snapshot);
+    this.#snapshot = snapshot;
+    const keys =
+      changed === 'all' ? [...this.#options.store.everyKey(), ...snapshot.objects.keys()] : changed;
+    for (const key of keys) this.#moved.add(key);
+  }
+
+  /** Returns the namespace if other objects belong to it from now on. */
+  #placeBudget(key: ObjectKey): string[] {
+    const { store, fleet } = this.#options;
+    const { kind, namespace } = parseObjectKey(key);
+    const record = store.record(key);
+    const before = this.#budgets.get(key);
+    if (!record || record.deletionRequestedAt !== undefined) {
+      if (!before) return [];
+      for (const waiting of before.waiting) this.#woken.add(waiting.key as ObjectKey);
+      this.#budgets.delete(key);
+      this.#index(namespace);
+      return [namespace];
+    }
+    const isBroken = fleet.snapshot.unusable.has(key);
+    const spec = fleet.snapshot.objects.get(key)?.spec ?? record.manifest.spec;
+    const { terms, tally } = traitsOf(kind).budget?.(spec, record.kind) ?? {};
+    if (!terms) return [];
+    if (before && JSON.stringify(before.terms.scope) === JSON.stringify(terms.scope)) {
+      before.become(terms, isBroken);
+      this.#wake(before);
+      return [];
+    }
+    const budget = new Budget(key, terms, isBroken, record.createdAt ?? 0);
+    budget.tally = before?.tally ?? (tally && readTally(tally));
+    this.#budgets.set(key, budget);
+    this.#index(namespace);
+    return [namespace];
+  }
+
+  #index(namespace: string): void {
+    const all = [...this.#budgets.values()].filter(({ key }) => parseObjectKey(key).namespace === namespace);
+    this.#byNamespace.set(namespace, all.toSorted(byAge));
+    for (const budget of all) budget.isCrowded = false;
+  }
+
+  /** Returns the budgets whose sums have changed. */
+  #place(key: ObjectKey, sources: PartSources): readonly Budget[] {
+    const { store } = this.#options;
+    const before = this.#members.get(key);
+    for (const budget of before?.budgets ?? []) budget.subtract(key, before?.part ?? noPart);
+    for (const id of before?.part.extras ?? []) this.#extras.delete(id);
+    const record = store.record(key);
+    if (!record) {
+      this.#members.delete(key);
+      this.#sparing.delete(key);
+      for (const budget of before?.budgets ?? []) budget.leaves(key);
+      return before?.budgets ?? [];
+    }
+    const part = partOf(record, sources, before?.part);
+    const budgets = this.#budgetsOf(record);
+    this.#members.set(key, { budgets, part });
+    const unmade = this.#unmade(record, part);
+    for (const budget of budgets) budget.add(key, part, unmade);
+    if (part.spare > 0n) this.#sparing.add(key);
+    else this.#sparing.delete(key);
+    for (const id of part.extras) this.#extras.set(id, key);
+    const isSame =
+      before && heldFor(before.part) === heldFor(part) && before.budgets.length === budgets.length;
+    return isSame ? [] : [...(before?.budgets ?? []), ...budgets];
+  }
+
+  #unmade({ key, manifest }: ObjectRecord, { unmade }: Part): Claim | undefined {
+    if (unmade === undefined || this.#asked.has(key)) return undefined;
+    const { annotations } = this.#options.fleet.snapshot.objects.get(key) ?? manifest;
+    const sinceMs = this.#options.clock.monotonicMs();
+    return { key, isRepair: false, priority: priorityOf(annotations), sinceMs, micros: unmade };
+  }
+
+  #budgetsOf(record: ObjectRecord): readonly Budget[] {
+    const { namespace } = parseObjectKey(record.key);
+    const near = this.#byNamespace.get(namespace) ?? [];
+    if (near.length === 0) return near;
+    const { fleet } = this.#options;
+    const labels = fleet.snapshot.objects.get(record.key)?.labels ?? record.manifest.labels;
+    const account = fleet.accountOf(record);
+    const found = near.filter(({ terms: { scope } }) => {
+      if (scope.of === 'namespace') return true;
+      return scope.of === 'labels' ? selects(scope.selector, labels) : scope.name === account?.name;
+    });
+    for (const budget of found.slice(mostPerObject)) budget.isCrowded = true;
+    return found.slice(0, mostPerObject);
+  }
+
+  #sources(): PartSources {
+    const { store, fleet, money, accounts, clock } = this.#options;
+    const handles = new Map([...accounts.handles()].map((handle) => [handle.name, handle]));
+    return { store, fleet, money, handles, nowMs: clock.monotonicMs() };
+  }
+
+  // ---- accounts -------------------------------------------------------------------------------------
+
+  #accountOf({ key, terms: { scope } }: Budget): AccountHandle | undefined {
+    if (scope.of !== 'account') return undefined;
+    const resolved = this.#options.accounts.resolve(parseObjectKey(key).namespace, scope.name);
+    return resolved.kind === 'usable' ? resolved.handle : undefined;
+  }
+
+  #accountsOf(budget: Budget): AccountHandle[] {
+    const handles = [...this.#options.accounts.handles()];
+    if (budget.terms.scope.of === 'account') {
+      const own = this.#accountOf(budget);
+      return own ? [own] : [];
+    }
+    return handles.filter(({ name }) => budget.accounts.has(name));
+  }
+
+  /** Of everything in the account. */
+  #burnOf(handle: AccountHandle | undefined): bigint {
+    const snapshot = handle?.informer.current;
+    if (!snapshot) return 0n;
+    const known = this.#burns.get(snapshot);
+    if (known !== undefined) return known;
+    const burn = burnMicrosPerHour(snapshot.services.values(), snapshot.volumes.values());
+    this.#burns.set(snapshot, burn);
+    return burn;
+  }
+
+  #inAccount(budget: Budget): number {
+    const snapshot = this.#accountOf(budget)?.informer.current;
+    return snapshot ? snapshot.services.size + snapshot.volumes.size : 0;
+  }
+}
+
+/** The oldest first. */
+function byAge(left: Budget, right: Budget): number {
+  return left.createdAt - right.createdAt || (left.key < right.key ? -1 : 1);
+}

@@ -1,0 +1,79 @@
+/**
+ * Budget: nothing of it exists at the provider. The sums are the engine's (engine/money/budgets.ts), and so is the gate. Its pass reports
+ * them, stores what was spent, and warns.
+ *
+ * | document                                   | its pass                                                          |
+ * |--------------------------------------------|-------------------------------------------------------------------|
+ * | has another scope than at first            | Hold: the first scope stays in force                              |
+ * | is one too many for an object (more than 8) | Hold: it does not count for that object                          |
+ * | any other                                  | in sync; the amounts are stored once a minute                     |
+ */
+import { holdFor, inSync, readTally, storedTally, type Plan, type Tally } from '../../engine/plan/index.ts';
+import { defineKind, type BudgetView, type View } from '../../engine/index.ts';
+import type { ObjectRecord } from '../../state/index.ts';
+import { budgetHealth, observedBudget, withinBudget } from './status.ts';
+import type { BudgetSpec } from './schema.ts';
+import type { BudgetState } from './state.ts';
+import { scopeOf, scopeText } from './schema-terms.ts';
+import { budgetNews } from './warnings.ts';
+
+export interface BudgetLook {
+  readonly record: ObjectRecord<BudgetState>;
+  readonly spec: BudgetSpec;
+  /** Undefined while it is being deleted. */
+  readonly view: BudgetView | undefined;
+  /** The one to show and to store. */
+  readonly tally: Tally | undefined;
+}
+
+const storedMs = 60_000;
+
+function look({ key, record, object, money }: View<BudgetSpec, never, undefined, BudgetState>): BudgetLook {
+  const view = money.budget(key);
+  const stored = record.kind.tally && readTally(record.kind.tally);
+  return { record, spec: object.spec, view, tally: fresh(view?.tally, stored) };
+}
+
+/** The amounts grow with each read. They are stored once a minute, or when the burn changes. */
+function fresh(now: Tally | undefined, stored: Tally | undefined): Tally | undefined {
+  if (!now || !stored) return now ?? stored;
+  const isSame = now.burnMicros === stored.burnMicros && now.month === stored.month;
+  return isSame && now.at - stored.at < storedMs ? stored : now;
+}
+
+function plan({ record, spec, view }: BudgetLook): Plan {
+  if (record.deletionRequestedAt !== undefined || !view) return inSync();
+  const scope = scopeOf(spec);
+  if (JSON.stringify(scope) !== JSON.stringify(view.terms.scope)) {
+    const message = `a budget is always about the same: ${scopeText(view.terms.scope)} stays in force; take the change back, or write another budget`;
+    return holdFor('ImmutableFieldChanged', message, { path: ['spec'] });
+  }
+  if (view.isCrowded) {
+    const message =
+      'more than 8 budgets are about the same object; the youngest ones, such as this, do not count for it';
+    return holdFor('InvalidSpec', message, { path: ['spec'] });
+  }
+  return inSync([], storedMs);
+}
+
+export const budget = defineKind<BudgetSpec, never, BudgetLook, undefined, BudgetState>({
+  name: 'Budget',
+  needsNoAccountRead: true,
+  account: () => ({ handle: undefined, problem: undefined }),
+  released: ({ record }) => record.deletionRequestedAt !== undefined,
+  look,
+  plan,
+  status: (seen) => {
+    const { news, warned } = budgetNews(seen);
+    const { tally, view, record } = seen;
+    const scope = record.kind.scope ?? JSON.stringify(scopeOf(seen.spec));
+    return {
+      health: budgetHealth(view),
+      observed: observedBudget(seen),
+      revision: undefined,
+      kind: { ...record.kind, scope, warned, ...(tally ? { tally: storedTally(tally) } : {}) },
+      more: [['WithinBudget', withinBudget(seen)]],
+      news,
+    };
+  },
+});

@@ -1,0 +1,22 @@
+/** What a document of a Budget limits. */
+import type { BudgetScope, BudgetTerms } from '../../resources/parts/budget.ts';
+import type { BudgetSpec } from './schema.ts';
+import type { BudgetState } from './state.ts';
+
+/** With the scope with which it was made: another one is another budget. */
+export function termsOf(spec: BudgetSpec, { scope }: BudgetState): BudgetTerms {
+  const { limits, timeZone, horizonHours, mode, unpriced } = spec;
+  const warnAt = spec.warnAt.toSorted((left, right) => left - right);
+  const first = scope === undefined ? undefined : (JSON.parse(scope) as BudgetScope);
+  return { scope: first ?? scopeOf(spec), limits, timeZone, horizonHours, mode, warnAt, unpriced };
+}
+
+export function scopeOf({ selector, accountRef }: BudgetSpec): BudgetScope {
+  if (selector) return { of: 'labels', selector };
+  return accountRef ? { of: 'account', name: accountRef.name } : { of: 'namespace' };
+}
+
+export function scopeText(scope: BudgetScope): string {
+  if (scope.of === 'account') return `accountRef: {name: ${scope.name}}`;
+  return scope.of === 'namespace' ? 'namespace: true' : `selector: ${JSON.stringify(scope.selector)}`;
+}

@@ -1,0 +1,137 @@
+import { array, assert, bigInt, nat, property, tuple } from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import {
+  firstTally,
+  microsOf,
+  readTally,
+  storedTally,
+  tallied,
+  type Tally,
+} from '../../../../src/engine/plan/index.ts';
+
+const at = (text: string) => Date.parse(text);
+const rules = { timeZone: 'UTC', gapMs: 600_000, mostDays: 400 };
+const hourMs = 3_600_000;
+
+function read(ms: number, burnMicros: bigint, balanceMicros?: bigint) {
+  return { at: ms, burnMicros, balanceMicros };
+}
+
+/** Reads every minute, at a burn that follows from the time. */
+function live(from: number, to: number, burn: (ms: number) => bigint, zone = 'UTC'): Tally {
+  let tally = firstTally(read(from, burn(from)), zone);
+  for (let ms = from + 60_000; ms <= to; ms += 60_000)
+    tally = tallied(tally, read(ms, burn(ms)), { ...rules, timeZone: zone });
+  return tally;
+}
+
+test('what was spent is burn over time', () => {
+  const from = at('2026-11-10T00:00:00Z');
+  const tally = live(from, from + 10 * hourMs, () => 2_000_000n);
+  expect(microsOf(tally.spent)).toBe(20_000_000n);
+  expect(tally.estimated).toBe(0n);
+  expect([...tally.days]).toEqual([['2026-11-10', 20_000_000n * BigInt(hourMs)]]);
+});
+
+test('a read that comes late counts with the burn of the read before', () => {
+  const first = firstTally(read(0, 3_600_000n), 'UTC');
+  const later = tallied(first, read(600_000, 999n), rules);
+  expect(microsOf(later.spent)).toBe(600_000n);
+  expect(later.estimated).toBe(0n);
+});
+
+describe('a longer time without a read', () => {
+  const first = firstTally(read(at('2026-11-10T00:00:00Z'), 1_000_000n), 'UTC');
+
+  test('counts as spent, and also as estimated', () => {
+    const later = tallied(first, read(first.at + 2 * hourMs, 0n), rules);
+    expect([microsOf(later.spent), microsOf(later.estimated)]).toEqual([2_000_000n, 2_000_000n]);
+  });
+
+  test('is divided among the days and the months', () => {
+    const later = tallied(first, read(at('2026-12-02T12:00:00Z'), 0n), rules);
+    expect(later.month).toBe('2026-12');
+    expect(microsOf(later.spent)).toBe(36_000_000n);
+    expect(later.since).toBe(at('2026-12-01T00:00:00Z'));
+    expect([...later.days.keys()].slice(-3)).toEqual(['2026-11-30', '2026-12-01', '2026-12-02']);
+    expect(microsOf(later.days.get('2026-11-30') ?? 0n)).toBe(24_000_000n);
+  });
+});
+
+test('a clock that goes back adds nothing, and what follows counts once', () => {
+  const first = firstTally(read(10 * hourMs, 1_000_000n), 'UTC');
+  const back = tallied(first, read(9 * hourMs, 1_000_000n), rules);
+  expect(back.spent).toBe(0n);
+  const on = tallied(back, read(9 * hourMs + 600_000, 1_000_000n), rules);
+  expect(microsOf(on.spent)).toBe(166_666n);
+});
+
+test('a clock that goes back over the begin of a month leads to no month before', () => {
+  const first = firstTally(read(at('2026-12-01T00:00:10Z'), 1_000_000n), 'UTC');
+  const back = tallied(first, read(at('2026-11-30T23:59:00Z'), 1_000_000n), rules);
+  const on = tallied(back, read(at('2026-12-01T00:00:30Z'), 1_000_000n), rules);
+  expect([on.month, on.since]).toEqual(['2026-12', first.since]);
+});
+
+test.each([
+  ['Europe/Madrid', '2026-03-01T00:00:00+01:00', '2026-04-01T00:00:00+02:00', 743],
+  ['Europe/Madrid', '2026-10-01T00:00:00+02:00', '2026-11-01T00:00:00+01:00', 745],
+  ['UTC', '2026-02-01T00:00:00Z', '2026-03-01T00:00:00Z', 672],
+  ['Australia/Lord_Howe', '2026-04-01T00:00:00+11:00', '2026-05-01T00:00:00+10:30', 720.5],
+])('in %s the month from %s to %s has %d hours', (zone, from, to, hours) => {
+  const tally = live(at(from), at(to) - 60_000, () => 3_600_000n, zone);
+  const before = tallied(tally, read(at(to) - 1, 3_600_000n), { ...rules, timeZone: zone });
+  expect(Number(microsOf(before.spent))).toBeCloseTo(hours * 3_600_000, -4);
+  const after = tallied(before, read(at(to) + 1, 3_600_000n), { ...rules, timeZone: zone });
+  expect(after.spent).toBe(3_600_000n);
+  expect(after.since).toBe(at(to));
+});
+
+describe('what the balance lost beside that', () => {
+  test('is the difference, and a top-up shows nothing', () => {
+    const first = firstTally(read(0, 1_000_000n, 100_000_000n), 'UTC');
+    const charged = tallied(first, read(hourMs / 6, 1_000_000n, 99_000_000n), rules);
+    expect(microsOf(charged.unattributed)).toBe(833_333n);
+    const topped = tallied(charged, read(hourMs / 3, 1_000_000n, 200_000_000n), rules);
+    expect(topped.unattributed).toBe(charged.unattributed);
+  });
+
+  test('is not known without a balance', () => {
+    const first = firstTally(read(0, 1n, undefined), 'UTC');
+    expect(tallied(first, read(1000, 1n, 5n), rules).unattributed).toBe(0n);
+  });
+});
+
+test('only so many days are kept', () => {
+  const first = firstTally(read(at('2026-01-01T00:00:00Z'), 1n), 'UTC');
+  const later = tallied(first, read(at('2026-03-15T00:00:00Z'), 1n), { ...rules, mostDays: 62 });
+  expect(later.days.size).toBe(62);
+  expect([...later.days.keys()].at(-1)).toBe('2026-03-14');
+});
+
+test('it is read as it was stored, whatever is in it', () => {
+  assert(
+    property(array(tuple(nat(1e9), bigInt({ min: 0n, max: 10n ** 12n })), { maxLength: 20 }), (reads) => {
+      let tally = firstTally(read(at('2026-11-10T00:00:00Z'), 5n, 7n), 'UTC');
+      for (const [ms, burn] of reads) tally = tallied(tally, read(tally.at + ms, burn), rules);
+      expect(readTally(JSON.parse(JSON.stringify(storedTally(tally))))).toEqual(tally);
+    }),
+  );
+});
+
+test('in whatever steps it is read, the sum is the same', () => {
+  assert(
+    property(
+      array(nat(500_000), { minLength: 1, maxLength: 50 }),
+      bigInt({ min: 0n, max: 10n ** 12n }),
+      (steps, burn) => {
+        const from = at('2026-11-29T22:00:00Z');
+        const to = from + steps.reduce((sum, step) => sum + step, 0);
+        let stepwise = firstTally(read(from, burn), 'UTC');
+        for (const step of steps) stepwise = tallied(stepwise, read(stepwise.at + step, burn), rules);
+        const once = tallied(firstTally(read(from, burn), 'UTC'), read(to, burn), rules);
+        expect([stepwise.spent, stepwise.days]).toEqual([once.spent, once.days]);
+      },
+    ),
+  );
+});
