@@ -40,6 +40,7 @@ import { AbsenceProofs } from './observation/observe.ts';
 import { behindSource, learnFromRefusal, Backoffs, outdated, unverified } from './outcomes/backoffs.ts';
 import { reportSaved } from './pass-labels.ts';
 import { Pass } from './pass.ts';
+import { foreseen, guardedRoster, refusedStep } from './step-guard.ts';
 import type { ReconcilerOptions } from './reconciler-options.ts';
 import { Settlement } from './outcomes/settlement.ts';
 import { Transitions } from './observation/transitions.ts';
@@ -47,9 +48,6 @@ import { ReadConsistency } from './observation/read-consistency.ts';
 import { Waits } from './observation/waits.ts';
 import { wakeAfter, type Wake } from './wake.ts';
 import type { QueueLane } from './workqueue.ts';
-
-export type { PassResult } from './decision.ts';
-export type { ReconcilerOptions } from './reconciler-options.ts';
 
 type Planned = Pick<ObjectRecord, 'key' | 'uid' | 'generation' | 'deletionRequestedAt'>;
 
@@ -103,7 +101,8 @@ export class Reconciler {
     const { handle } = account;
     const againAfterMs = blocked && (await pass.whileHeld(account));
     const used = handle && lane !== 'resync' ? { ...handle, api: handle.api.urgent(lane) } : handle;
-    const decision = blocked ? undecided(blocked) : await this.#planAndAct(record, pass, used);
+    const made = blocked ? undecided(blocked) : await this.#planAndAct(record, pass, used);
+    const decision = blocked ? made : guardedRoster(this.#options, pass, made);
     const plan = this.#options.money.priced(handle, pass, this.#options.fleet.located(key, decision.plan));
     if (blocked) this.#exchanges.forget(key);
     this.#options.capacity.concluded(key, plan);
@@ -212,6 +211,7 @@ export class Reconciler {
     const obstacle =
       behindSource(this.#options.fleet) ??
       unverified(account, plan) ??
+      refusedStep(this.#options, pass, plan.step) ??
       this.#backoffs.find(pass.record(), plan.step, account, demand !== undefined) ??
       this.#exchanges.obstacle(plan, pass, account) ??
       this.#options.capacity.obstacle(account, pass.record(), plan.step, demand);
@@ -294,6 +294,7 @@ export class Reconciler {
     const { clock, fleet, store } = this.#options;
     const account = pass.account();
     if (fleet.behind || this.#blocked(pass.record(), pass, account)) return false;
+    if (refusedStep(this.#options, pass, step)) return false;
     if (step.disruptive && clock.monotonicMs() - knownSinceMs > activitiesFreshMs) return false;
     const now = this.#creations.instead(pass, account.handle, pass.plan());
     if (account.handle && now.kind === 'act' && outdated(account.handle, now, clock.monotonicMs()))
@@ -377,7 +378,8 @@ export class Reconciler {
     }
     // A preview makes one observation, because no step is taken.
     const wake: Wake = isPreview ? { kind: 'never' } : wakeAfter(plan, account, clock.wallMs());
-    return { plan, wake, statusChanged: changed, removed: false, duplicates, news: changed ? news : [] };
+    const more = { ...foreseen(this.#options, pass, plan), news: changed ? news : [] };
+    return { plan, wake, statusChanged: changed, removed: false, duplicates, ...more };
   }
 
   #decide(pass: Pass, account: AccountHandle | undefined): Decision {

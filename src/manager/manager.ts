@@ -40,6 +40,7 @@ import {
   type Jobs,
   type PassResult,
   type ReconcilerOptions,
+  type StepGuard,
 } from '../engine/index.ts';
 import { annotations, accountKey, type ObjectKey } from '../resources/index.ts';
 import type { StateStore } from '../state/index.ts';
@@ -91,6 +92,8 @@ export interface ManagerOptions {
   readonly isSelected?: ((key: ObjectKey) => boolean) | undefined;
   /** `preview`: plan only. */
   readonly mode: 'manage' | 'preview';
+  /** Only what it lets pass is done. */
+  readonly guard?: StepGuard | undefined;
   /** It ends as soon as all is done; default: it lasts. */
   readonly isOneShot?: boolean;
   /** The flags that name this state on the command line, for messages that suggest a command. */
@@ -324,7 +327,7 @@ export class Manager {
         owner,
         ownedResources: this.#options.ownedResources?.(derived),
         settleMs,
-        mode,
+        guard: this.#options.guard,
         isSelected,
         isOneShot: this.#options.isOneShot ?? false,
         stopping: () => this.#stopping,

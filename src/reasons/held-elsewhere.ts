@@ -2,6 +2,17 @@
 import { minutes, type BlockingEntry } from './entry.ts';
 
 export const heldByOthers = {
+  // A plan that was reviewed.
+  NotInPlan: {
+    kind: 'held',
+    severity: 'warning',
+    whose: 'user',
+    observed: 'yes',
+    recheckMs: 5000,
+    see: 'how-to/ci.md#plan-files',
+    meaning: 'A plan file is carried out, and what the object needs now is not in it, so it is not done.',
+    remedy: 'Make a new plan, review it, and apply it.',
+  },
   // Ownership.
   OwnedByAnother: {
     kind: 'held',

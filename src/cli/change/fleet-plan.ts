@@ -12,6 +12,7 @@ import { Manager, summarise, type FleetPlan, type UnreadAccount } from '../../ma
 import { burnMicrosPerHour } from '../../engine/plan/index.ts';
 import { oneShotGrace, type PassResult } from '../../engine/index.ts';
 import { entryOf, isBlocking } from '../../reasons/index.ts';
+import { HiddenValues, valuesPurpose } from '../../plan-file/index.ts';
 import { accountNamed, accountPlaceOf, parseObjectKey, type ObjectKey } from '../../resources/index.ts';
 import type { StateStore } from '../../state/index.ts';
 import { createMetrics } from '../../telemetry/index.ts';
@@ -37,6 +38,18 @@ export interface ObservedFleet {
   /** Accounts that could not be read, each in a sentence. */
   readonly unreadable: readonly string[];
   readonly vanished: Vanished;
+  /** Of all objects that are planned. */
+  readonly results: ReadonlyMap<ObjectKey, PassResult>;
+  /** With the documents of what others own. */
+  readonly objects: DesiredSnapshot['objects'];
+  /** By `namespace/name`. */
+  readonly accounts: ReadonlyMap<string, ObservedAccount>;
+}
+
+export interface ObservedAccount {
+  /** As the API shows it. */
+  readonly identityId: string | null;
+  readonly hidden: HiddenValues | undefined;
 }
 
 export async function observeFleet(
@@ -103,6 +116,7 @@ async function observe(
   });
   const deadline = clock.after(flags.timeout, finish);
   let burn = 0n;
+  let accounts: ObservedFleet['accounts'] = new Map();
   try {
     await manager.start();
     if (outstanding.isEmpty) finish();
@@ -112,6 +126,7 @@ async function observe(
     );
     // A stopped manager has no accounts.
     burn = burnOf(manager);
+    accounts = observedAccounts(manager);
   } finally {
     deadline.cancel();
     await manager.stop();
@@ -122,7 +137,18 @@ async function observe(
   }
   const stuck = part ? waitingOutside(results, whole, part, store) : new Map<ObjectKey, PassResult>();
   const shown = new Map([...results, ...stuck]);
-  return conclude(shown, whole, part, new Set(stuck.keys()), burn, environmentAccount(context));
+  const concluded = conclude(shown, whole, part, new Set(stuck.keys()), burn, environmentAccount(context));
+  return { ...concluded, results: shown, objects: whole.objects, accounts };
+}
+
+function observedAccounts({ accounts, store }: Manager): Map<string, ObservedAccount> {
+  return new Map(
+    Array.from(accounts.handles(), ({ name, derivedKey }) => {
+      const key = derivedKey(valuesPurpose);
+      const hidden = key && new HiddenValues(key);
+      return [name, { identityId: store.identityPin(name)?.id ?? null, hidden }] as const;
+    }),
+  );
 }
 
 function incomplete({ stopped }: Context, timeoutMs: number): UserError {
@@ -140,7 +166,7 @@ function conclude(
   stuck: ReadonlySet<ObjectKey>,
   burn: bigint,
   environment: GivenAccount,
-): Omit<ObservedFleet, 'vanished'> {
+): Omit<ObservedFleet, 'vanished' | 'results' | 'objects' | 'accounts'> {
   const snapshot = part ? { ...whole, problems: whole.problems.filter(part.concerns) } : whole;
   // Accounts are reported by what failed in them.
   const results = new Map([...all].filter(([key]) => accountNamed(key) === undefined));
