@@ -48,6 +48,7 @@ import {
 } from './inputs.ts';
 import { beginMove, steerMove } from './move-back.ts';
 import { relocate } from './moves.ts';
+import { numberFound } from './number-found.ts';
 import { chooseFor, unofferedPlace } from './placement.ts';
 import { isToLeave, repair } from './repair.ts';
 import { revised } from './revising.ts';
@@ -132,12 +133,13 @@ function cleanUp(inputs: FleetInputs): Arrange | undefined {
   const parts = isFound
     ? [...(replicas.length > 0 ? [slotsText(replicas)] : []), ...(known.length > 0 ? [names(known)] : [])]
     : [...(gone.length > 0 ? [slotsText(gone)] : []), ...(ended.length > 0 ? [names(ended)] : [])];
+  const number = isFound ? numberFound(inputs) : undefined;
   return {
     kind: 'arrange',
     reason,
-    message: `${isFound ? 'found again' : 'gone'}: ${parts.join('; ')}`,
-    change: undefined,
-    differences: [],
+    message: `${isFound ? 'found again' : 'gone'}: ${[...parts, ...(number?.text ?? [])].join('; ')}`,
+    change: number?.differences ? 'scale' : undefined,
+    differences: number?.differences ?? [],
     state: { ...state, roster, ...(state.volumes ? { volumes } : {}) },
   };
 }
@@ -290,7 +292,8 @@ function scaleIn(inputs: FleetInputs, rollout: Rollout, surplus: number): Arrang
   const { replicas, wanted, nowMs } = inputs;
   const running = inPhase(replicas, 'wanted');
   const pace = scaleInPace(inputs);
-  const leaving = rollout.withinFloor(victims(running)).slice(0, Math.min(surplus, pace.left));
+  const proven = running.filter(({ isUnproven }) => !isUnproven);
+  const leaving = rollout.withinFloor(victims(proven)).slice(0, Math.min(surplus, pace.left));
   if (leaving.length === 0) return undefined;
   const left = surplus - leaving.length;
   const more = left > 0 ? `; ${left} more follow` : '';
