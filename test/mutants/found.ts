@@ -53,7 +53,7 @@ function* attempts({ seed: known, crowd = 'priced' }: Mutant<unknown>): Iterable
   if (known !== undefined) yield { seed: known, crowd };
   for (let seed = 1; seed <= mostSeeds; seed += 1) {
     // It has no fleets.
-    if (crowd !== 'small' && crowd !== 'fleets') yield { seed, crowd: 'small' };
+    if (crowd !== 'small' && crowd !== 'fleets' && crowd !== 'contested') yield { seed, crowd: 'small' };
     if (seed !== known) yield { seed, crowd };
   }
 }

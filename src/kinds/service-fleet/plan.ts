@@ -98,7 +98,7 @@ function planRunning(given: FleetInputs): Plan {
   if (unoffered) return unoffered;
   const inputs = noted(given);
   const rollout = rolloutOf(inputs);
-  const placed = spareProtected(inputs, rollout) ?? relocate(inputs) ?? steerMove(inputs);
+  const placed = spareProtected(inputs, rollout) ?? relocate(inputs) ?? steerMove(inputs, rollout);
   const begun = placed ?? steerRollout(inputs, rollout);
   const step = begun ?? repair(inputs) ?? scale(inputs, rollout);
   const update = step ?? correct(inputs, rollout) ?? planUpdates(inputs, rollout);
