@@ -92,7 +92,7 @@ function hasGoal(inputs: FleetInputs, { goal }: StepsLeft): boolean {
 
 /**
  * Those that an analysis measures have left: by a scale-in, a repair, or a person. Once they are gone, as many as the step wants have
- * to be available before it goes on.
+ * to be available before it continues.
  */
 function isUnmeasurable(inputs: FleetInputs, left: StepsLeft): boolean {
   return left.rollout.phase === 'Analysing'

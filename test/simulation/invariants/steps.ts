@@ -48,8 +48,21 @@ export function ofSteps(watch: (view: View) => StepWatcher): Invariant {
 /** So long before it is durable a step may have been planned. */
 export const plannedMs = 1000;
 
-export function limits({ wallMs }: View, { specs }: Step): Limits[] {
-  return specs.flatMap((spec) => [limitsOf(spec, wallMs), limitsOf(spec, wallMs - plannedMs)]);
+export function limits(view: View, { fleet, specs }: Step): Limits[] {
+  const { wallMs } = view;
+  return [...specs, ...recentSpecs(view, fleet)].flatMap((spec) => [
+    limitsOf(spec, wallMs),
+    limitsOf(spec, wallMs - plannedMs),
+  ]);
+}
+
+/** Those that counted when it may have been planned: an autoscaler and a person may both have written since. */
+function recentSpecs(view: View, fleet: ObjectKey): Json[] {
+  const history = view.history(fleet);
+  const sinceMs = view.nowMs - plannedMs;
+  return history
+    .filter((_, index) => (history[index + 1]?.atMs ?? view.nowMs) >= sinceMs)
+    .map(({ spec }) => spec);
 }
 
 export function entryOf(roster: readonly RosterEntry[], slot: number): RosterEntry | undefined {
