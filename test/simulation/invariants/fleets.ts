@@ -255,9 +255,17 @@ const fi12Pace = ofSteps((view) => {
           entryOf(before, slot)?.phase === 'wanted' &&
           entryOf(durable, slot)?.phase !== 'draining',
       );
+      // Nor did it come about, if the next one does not have it.
+      const undone = after.filter(
+        ({ slot, phase }) =>
+          phase === 'wanted' &&
+          entryOf(before, slot)?.phase === 'wanted' &&
+          entryOf(durable, slot)?.phase === 'draining',
+      );
+      const known = minutes.get(fleet);
+      if (known) known.begun = Math.max(0, known.begun - undone.length);
       const atMs = begun[0]?.since;
       if (atMs === undefined || view.jumpsClock) return;
-      const known = minutes.get(fleet);
       const minute = known && atMs < known.atMs + minuteMs ? known : { atMs, of: before.length, begun: 0 };
       minutes.set(fleet, minute);
       minute.begun += begun.length;
