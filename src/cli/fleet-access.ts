@@ -1,7 +1,7 @@
 /** Read access to a fleet: a folder and its state file, or a cluster. Nothing is written to either. */
 import { provisionalKey, messageOf } from '../base/index.ts';
 import { createClusterSource, type DesiredSnapshot, type DesiredSource } from '../desired/index.ts';
-import { readLease, type KubernetesApi, type LeaseHolder } from '../kubernetes/index.ts';
+import { KubernetesError, readLease, type KubernetesApi, type LeaseHolder } from '../kubernetes/index.ts';
 import { leaseName, watchedByStore } from '../manager/index.ts';
 import { Admission, DerivedObjects, oneShotGrace } from '../engine/index.ts';
 import { kinds } from '../kinds/index.ts';
@@ -81,7 +81,7 @@ async function readCluster(context: Context, flags: FleetFlagsOf): Promise<Fleet
   const { clock, random } = context;
   const metrics = createMetrics();
   const api = await connectCluster(context, flags, metrics);
-  const known = await readClusterIdentity({ api, owner: flags.owner });
+  const { known, namespace } = await identityIn(api, flags.owner);
   const identity = known ?? { ownerName: flags.owner ?? '', digestKey: provisionalKey(random) };
   const store = new ClusterStore({ api: undefined, reader: api, identity, clock, random });
   const { watchNamespaces: namespaces = [], shard } = flags;
@@ -106,14 +106,36 @@ async function readCluster(context: Context, flags: FleetFlagsOf): Promise<Fleet
       random,
     }),
     store,
-    manager: async () => managerOfCluster(await leaseOf(api, leaseName(shard)), clock.wallMs()),
+    manager: async () => managerOfCluster(await leaseOf(api, namespace, leaseName(shard)), clock.wallMs()),
     close: () => api.close(),
   };
 }
 
+/** That of manifests/. */
+const operatorNamespace = 'fleetkeeper-system';
+
+/** That of the operator in the namespace of the kubeconfig's context, or else of the one in its usual namespace. */
+async function identityIn(api: KubernetesApi, owner: string | undefined) {
+  const at = (namespace: string) =>
+    readClusterIdentity({ api: { namespace, get: (target) => api.get(target) }, owner });
+  const known = await at(api.namespace);
+  if (known || api.namespace === operatorNamespace) return { known, namespace: api.namespace };
+  try {
+    const usual = await at(operatorNamespace);
+    return { known: usual, namespace: usual ? operatorNamespace : api.namespace };
+  } catch (error) {
+    // Not everybody may look there.
+    if (error instanceof KubernetesError && error.status === 403) return { known, namespace: api.namespace };
+    throw error;
+  }
+}
+
 /** A text if it can't be read: not everybody who may read the objects may read the Lease. */
-async function leaseOf(api: KubernetesApi, name: string): Promise<LeaseHolder | string | undefined> {
-  const { namespace } = api;
+async function leaseOf(
+  api: KubernetesApi,
+  namespace: string,
+  name: string,
+): Promise<LeaseHolder | string | undefined> {
   try {
     return (await readLease(api, { namespace, name })) ?? `there is no Lease ${name} in ${namespace}`;
   } catch (error) {

@@ -227,6 +227,7 @@ class FileReading {
       spec,
       location,
       locate: (path) => this.#locate(entry, path),
+      gives: (field) => Object.hasOwn(value['spec'] ?? {}, field),
     };
     this.#documents.push({ is: 'object', id: key, location, object });
   }
