@@ -111,8 +111,13 @@ export function logFormatOption(): Option {
 }
 
 export function outputOption(): Option {
-  return new Option('-o, --output <format>', 'text for people, json and yaml for programs')
-    .choices(outputFormats)
+  return outputOptionWith([], '');
+}
+
+/** With formats that only some commands have. */
+export function outputOptionWith(formats: readonly string[], meaning: string): Option {
+  return new Option('-o, --output <format>', `text for people, json and yaml for programs${meaning}`)
+    .choices([...outputFormats, ...formats])
     .default('text');
 }
 

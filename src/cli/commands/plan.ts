@@ -1,4 +1,4 @@
-import type { Command } from 'commander';
+import { Option, type Command } from 'commander';
 import { hasNews } from '../../manager/index.ts';
 import { withLocal } from '../local/with-local.ts';
 import { complain, exitCodes, print, type Context } from '../context.ts';
@@ -8,17 +8,26 @@ import { withFolderArgument } from '../flags/source-option.ts';
 import {
   acceptIdentityOption,
   durationOption,
-  outputOption,
+  outputOptionWith,
   withFleetFlags,
   type FleetFlags,
 } from '../options.ts';
 import { partText } from '../change/part-of-fleet.ts';
 import { withSelectionFlags, type SelectionFlags } from '../selection.ts';
+import {
+  markdownBounds,
+  parseMarkdownName,
+  parseMaxChars,
+  renderMarkdown,
+  standardName,
+} from '../output/markdown.ts';
 import { structured, type OutputFormat } from '../output/output.ts';
 import { palette, renderPlan } from '../output/render.ts';
 
 interface PlanFlags extends FleetFlags, SelectionFlags {
-  readonly output: OutputFormat;
+  readonly output: OutputFormat | 'markdown';
+  readonly maxChars: number;
+  readonly name: string;
   readonly timeout: number;
   readonly allowMassChange?: boolean;
   readonly detail?: boolean;
@@ -27,7 +36,20 @@ interface PlanFlags extends FleetFlags, SelectionFlags {
 /** `plan`: exit 0 nothing to do, 2 changes or drift, or something is held, 1 something could not be read, documents included. */
 export function definePlan(command: Command, context: Context, exit: (code: number) => void): void {
   withSelectionFlags(withFleetFlags(withFolderArgument(command), 'silent'))
-    .addOption(outputOption())
+    .addOption(outputOptionWith(['markdown'], ', markdown for a comment on a change'))
+    .addOption(
+      new Option('--max-chars <n>', 'of --output markdown: at most so many characters')
+        .argParser(parseMaxChars)
+        .default(markdownBounds.standard),
+    )
+    .addOption(
+      new Option(
+        '--name <name>',
+        'of --output markdown: of the fleet, in the heading and in the hidden marker',
+      )
+        .argParser(parseMarkdownName)
+        .default(standardName),
+    )
     .addOption(durationOption('--timeout <duration>', 'how long to wait for the API', '1m'))
     .addOption(acceptIdentityOption())
     .option('--detail', 'show what becomes of each replica of a ServiceFleet')
@@ -36,17 +58,22 @@ export function definePlan(command: Command, context: Context, exit: (code: numb
       const observed = await withLocal(context, flags.source, (local) => planOf(local, flags));
       for (const line of problemLines(observed.snapshot)) complain(context, line);
       for (const message of observed.unreadable) complain(context, message);
-      if (flags.output !== 'text') print(context, structured(flags.output, observed.plan));
-      else if (observed.readable) {
-        if (observed.plan.partial) print(context, partText(observed.plan.partial));
-        print(
-          context,
-          renderPlan(observed.readable, palette(context.stdout, context.environment), flags.detail),
-        );
-      }
+      show(context, flags, observed);
       if (hasInputErrors(observed) || observed.unreadable.length > 0) return exit(exitCodes.failed);
       return exit(hasNews(observed.plan) ? exitCodes.changes : exitCodes.ok);
     });
+}
+
+function show(context: Context, flags: PlanFlags, { plan, readable }: ObservedFleet): void {
+  const { output, detail } = flags;
+  if (output === 'markdown') {
+    const { unreadAccounts } = plan;
+    print(context, renderMarkdown({ ...(readable ?? plan), unreadAccounts }, flags));
+  } else if (output !== 'text') print(context, structured(output, plan));
+  else if (readable) {
+    if (plan.partial) print(context, partText(plan.partial));
+    print(context, renderPlan(readable, palette(context.stdout, context.environment), detail));
+  }
 }
 
 async function planOf(context: Context, flags: PlanFlags): Promise<ObservedFleet> {

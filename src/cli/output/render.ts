@@ -81,14 +81,14 @@ function renderReplicas({ replicas = [] }: Change, colours: Palette): string[] {
   });
 }
 
-function costText({ deltaMicros, basis }: ChangeCost): string {
+export function costText({ deltaMicros, basis }: ChangeCost): string {
   return basis === 'unknown' ? 'price unknown' : `${signedUsd(deltaMicros)}/h (${basis})`;
 }
 
 /** As clouds bill it. */
 const hoursPerMonth = 730;
 
-function costLine({
+export function costLine({
   nowHourlyMicros,
   thenHourlyMicros,
   deltaHourlyMicros,
@@ -135,8 +135,15 @@ function renderDuplicate(duplicate: ShownDuplicate, { bad, strong }: Palette): s
   return [`${bad('  !')} ${name}  ${bad('Duplicated')}`, `      ${oneLine(message)}`];
 }
 
-/** Of an environment, all in one line: `environment: + NEW_FLAG, ~ LOG_LEVEL, - OLD`. */
 function renderDifferences(
+  change: Pick<Change, 'differences' | 'variables'>,
+  action: ChangeAction,
+): string[] {
+  return differenceLines(change, action).map((text) => `      ${oneLine(text)}`);
+}
+
+/** As others wrote them. Of an environment, all in one line: `environment: + NEW_FLAG, ~ LOG_LEVEL, - OLD`. */
+export function differenceLines(
   { differences, variables }: Pick<Change, 'differences' | 'variables'>,
   action: ChangeAction,
 ): string[] {
@@ -151,7 +158,7 @@ function renderDifferences(
   return [
     ...others.map((difference) => renderDifference(difference, action)),
     ...(variables ? [renderVariables(variables, differences)] : []),
-  ].map((text) => `      ${oneLine(text)}`);
+  ];
 }
 
 const isOfVariable = (path: string) => path.startsWith('env.');
@@ -187,7 +194,7 @@ function renderDifference(
   return `${text}${why}`;
 }
 
-function renderSummary({ summary, unclear }: FleetPlan): string {
+export function renderSummary({ summary, unclear }: FleetPlan): string {
   const { create, update, replace, leave, held, drift, duplicates, unchanged, waiting, problems } = summary;
   const { unseen = 0, replicas } = summary;
   if (create + update + replace + summary.delete + leave + held + duplicates + problems + unseen === 0) {
@@ -222,7 +229,15 @@ function replicaText(counts: NonNullable<FleetPlan['summary']['replicas']>): str
   return parts.flatMap(([count, what]) => (count > 0 ? [`${count} ${what}`] : [])).join(', ');
 }
 
-function identity({ kind, namespace, name }: { kind: string; namespace: string; name: string }): string {
+export function identity({
+  kind,
+  namespace,
+  name,
+}: {
+  kind: string;
+  namespace: string;
+  name: string;
+}): string {
   return `${kind} ${namespace}/${name}`;
 }
 
