@@ -18,8 +18,9 @@ export interface FleetFlags extends ClusterFlags, LogFlags {
   readonly acceptIdentity?: string;
 }
 
-export function withFleetFlags(command: Command, defaultLevel: LogLevel): Command {
-  const source = sourceOption('folder (or file) of YAML documents, or `kubernetes`');
+/** `others`: further sources that the command has. */
+export function withFleetFlags(command: Command, defaultLevel: LogLevel, others = ''): Command {
+  const source = sourceOption(`folder (or file) of YAML documents, or \`kubernetes\`${others}`);
   return withStateFlags(withClusterFlags(command.addOption(source)), defaultLevel);
 }
 

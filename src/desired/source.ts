@@ -48,10 +48,20 @@ export interface DesiredObject<Kind extends ManagedKind = ManagedKind> {
   readonly location: Location;
   /** The line of a field, e.g. `['spec', 'env', 1]`. If it is absent, the line of the nearest enclosing field. */
   locate(path: readonly (string | number)[]): Location;
+  /** In a folder only: the document without defaults. */
+  written?(): WrittenDocument;
   /** In a cluster only. */
   readonly cluster?: ClusterFacts;
   /** Of an object without a document: what it follows from. */
   readonly derived?: Derivation;
+}
+
+export interface WrittenDocument {
+  readonly metadata: {
+    readonly labels?: Readonly<Record<string, string>>;
+    readonly annotations?: Readonly<Record<string, string>>;
+  };
+  readonly spec?: unknown;
 }
 
 /** Of an object that another one owns (engine/fleet/derived.ts). */

@@ -147,7 +147,21 @@ export interface PartialPlan {
   readonly omitted: number;
 }
 
+/** What a cluster was planned with: documents that are taken as applied. */
+export interface PlanOverlay {
+  /** The folder. */
+  readonly source: string;
+  readonly documents: number;
+  /** Checked by a dry run at the API server. */
+  readonly dryRun: number;
+  /** Checked by the built-in schemas alone. */
+  readonly builtIn: number;
+  readonly unchanged: number;
+}
+
 export interface FleetPlan {
+  /** Absent: it is the plan of what the source has. */
+  readonly overlay?: PlanOverlay;
   /** Absent: it is the plan of the whole fleet. */
   readonly partial?: PartialPlan;
   readonly changes: readonly Change[];

@@ -12,7 +12,7 @@
 import { InvalidArgumentError } from 'commander';
 import type { Change, FleetPlan, Held, PlanBudget } from '../../manager/index.ts';
 import { code, htmlCode } from './markdown-text.ts';
-import { costLine, costText, differenceLines, identity, renderSummary, usd } from './render.ts';
+import { costLine, costText, differenceLines, identity, overlayText, renderSummary, usd } from './render.ts';
 
 export interface MarkdownOptions {
   /** Of the result, in UTF-16 units: at least as many as characters. */
@@ -56,6 +56,7 @@ export function renderMarkdown(plan: FleetPlan, { maxChars, name }: MarkdownOpti
   const add = (title: string, items: readonly string[]) => {
     lists.push(...list(title, items, room() * listShare));
   };
+  add('Documents', plan.overlay ? [`- ${code(overlayText(plan.overlay), 500)}`] : []);
   add('Part of the fleet', partOf(plan));
   add('Budgets', (cost.budgets ?? []).map(budgetLine));
   add('Errors', [

@@ -9,6 +9,7 @@ import type {
   FleetPlan,
   Held,
   PlanCost,
+  PlanOverlay,
   ShownDifference,
   ShownDuplicate,
   Unclear,
@@ -61,6 +62,16 @@ export function renderPlan(plan: FleetPlan, colours: Palette, isDetailed = false
   return [...lines, ...(lines.length > 0 ? [''] : []), renderSummary(plan), ...costLine(plan.cost)].join(
     '\n',
   );
+}
+
+/** For people, before a plan. */
+export function overlayText({ source, documents, dryRun, builtIn, unchanged }: PlanOverlay): string {
+  const parts = [
+    ...(unchanged > 0 ? [`${unchanged} as they are in the cluster`] : []),
+    ...(dryRun > 0 ? [`${dryRun} checked by a dry run at the API server`] : []),
+    ...(builtIn > 0 ? [`${builtIn} checked by the built-in schemas, without a right to patch`] : []),
+  ];
+  return `With ${documents} document(s) of ${oneLine(source)} on top: ${parts.join(', ') || 'none is valid'}.`;
 }
 
 function renderChange(change: Change, { good, bad, busy, dim, strong }: Palette): string[] {
