@@ -23,6 +23,7 @@ import {
   renderMarkdown,
   standardName,
 } from '../output/markdown.ts';
+import type { DescribedPlan } from '../output/plan-schema.ts';
 import { structured, type OutputFormat } from '../output/output.ts';
 import { overlayText, palette, renderPlan } from '../output/render.ts';
 import { readStdinFleet, stdinSource } from '../stdin-fleet.ts';
@@ -81,7 +82,7 @@ function show(context: Context, flags: PlanFlags, { plan, readable }: ObservedFl
     const { unreadAccounts } = plan;
     const { maxChars = markdownBounds.standard, name } = flags;
     print(context, renderMarkdown({ ...(readable ?? plan), unreadAccounts }, { maxChars, name }));
-  } else if (output !== 'text') print(context, structured(output, plan));
+  } else if (output !== 'text') print(context, structured(output, plan satisfies DescribedPlan));
   else if (readable) {
     if (plan.overlay) print(context, overlayText(plan.overlay));
     if (plan.partial) print(context, partText(plan.partial));
