@@ -53,7 +53,8 @@ export function explainError(context: Context, { message, remedy }: UserError): 
 }
 
 /**
- * Exit codes of `plan`, and of the others as far as they apply. `noManager`: what `status` shows is no longer kept up to date. `notRun`:
+ * Exit codes of `plan`, and of the others as far as they apply. `noManager`: what `status` shows is no longer kept up to date. `denied`:
+ * a policy denies something of the plan; stronger than `changes`. `notRun`:
  * somebody else's command has not run, or nobody knows what came of it; as `docker exec` has it.
  */
-export const exitCodes = { ok: 0, failed: 1, changes: 2, noManager: 3, notRun: 125 } as const;
+export const exitCodes = { ok: 0, failed: 1, changes: 2, noManager: 3, denied: 4, notRun: 125 } as const;

@@ -29,6 +29,7 @@ export * from './money/funds.ts';
 export * from './money/money.ts';
 export * from './outcomes/capacity-memory.ts';
 export * from './reconciler.ts';
+export * from './step-policy.ts';
 export { isBuiltIn, itemsOf, listsOf } from './fleet/references.ts';
 export type { Jobs } from './fleet/jobs.ts';
 export * from './workqueue.ts';

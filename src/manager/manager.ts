@@ -40,6 +40,7 @@ import {
   type Jobs,
   type PassResult,
   type ReconcilerOptions,
+  type StepPolicy,
 } from '../engine/index.ts';
 import { annotations, accountKey, type ObjectKey } from '../resources/index.ts';
 import type { StateStore } from '../state/index.ts';
@@ -89,6 +90,8 @@ export interface ManagerOptions {
    * others, and what they stand for, stay as they are. Undefined: all.
    */
   readonly isSelected?: ((key: ObjectKey) => boolean) | undefined;
+  /** The rules of `--policy` about what may be sent. */
+  readonly policy?: StepPolicy | undefined;
   /** `preview`: plan only. */
   readonly mode: 'manage' | 'preview';
   /** It ends as soon as all is done; default: it lasts. */
@@ -324,7 +327,7 @@ export class Manager {
         owner,
         ownedResources: this.#options.ownedResources?.(derived),
         settleMs,
-        mode,
+        policy: this.#options.policy,
         isSelected,
         isOneShot: this.#options.isOneShot ?? false,
         stopping: () => this.#stopping,

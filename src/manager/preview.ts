@@ -138,6 +138,11 @@ export interface ObjectName {
   readonly name: string;
 }
 
+export interface PolicyWarning extends ObjectName {
+  readonly rule: string;
+  readonly message: string;
+}
+
 /** A plan of some objects. Nothing is known of the others, and nothing is done to them. */
 export interface PartialPlan {
   readonly selected: readonly ObjectName[];
@@ -169,6 +174,8 @@ export interface FleetPlan {
   /** Some of those that wait. */
   readonly unclear: readonly Unclear[];
   readonly duplicates: readonly ShownDuplicate[];
+  /** Of the rules of `--policy`. Absent without any. */
+  readonly warnings?: readonly PolicyWarning[];
   readonly problems: readonly ShownProblem[];
   readonly unreadAccounts: readonly UnreadAccount[];
   readonly cost: PlanCost;

@@ -7,15 +7,7 @@ import type { KubernetesApi } from '../../src/kubernetes/index.ts';
 import { resourceTypes } from '../../src/resources/index.ts';
 import type { ClusterFleet } from '../support/processes/cluster-fleet.ts';
 import { ControlPlane } from '../support/processes/control-plane.ts';
-import {
-  account,
-  createFleet,
-  service,
-  task,
-  testInCluster,
-  volume,
-  type Json,
-} from '../support/processes/fleet.ts';
+import { account, createFleet, service, task, testInCluster, volume } from '../support/processes/fleet.ts';
 import { readPlanJson } from '../support/plan-form.ts';
 import { fleetkeeper, temporaryFolder } from '../support/processes/processes.ts';
 import { fleetOf } from '../support/processes/replicas.ts';
@@ -45,7 +37,7 @@ async function world() {
       fleet.namespace,
     ];
     const finished = await fleetkeeper(['plan', ...flags, '--with', directory, '--output', 'json']);
-    return { ...finished, plan: finished.stdout ? readPlanJson<Json>(finished.stdout) : undefined };
+    return { ...finished, plan: finished.stdout ? readPlanJson(finished.stdout) : undefined };
   };
   /** Of somebody who may read, and what else is given. */
   const kubeconfigWith = async (...verbs: string[]) => {

@@ -1,7 +1,7 @@
 /** The manager, for as long as it takes until every object is Ready or gone. */
 import { messageOf } from '../../base/index.ts';
 import type { DesiredSource } from '../../desired/index.ts';
-import { oneShotGrace } from '../../engine/index.ts';
+import { oneShotGrace, type StepPolicy } from '../../engine/index.ts';
 import type { ObjectKey } from '../../resources/index.ts';
 import { Manager } from '../../manager/index.ts';
 import type { StateStore } from '../../state/index.ts';
@@ -26,6 +26,8 @@ export interface Converged {
   readonly store: StateStore;
   readonly part: PartOfFleet | undefined;
   readonly allowMassChange?: boolean | undefined;
+  /** The rules of `--policy`. */
+  readonly policy?: StepPolicy | undefined;
   /** How long what was started must stay Ready, in milliseconds. */
   readonly stableMs?: number | undefined;
 }
@@ -34,7 +36,7 @@ export interface Converged {
 export async function converge(
   context: Context,
   flags: OneShotFlags,
-  { command, source, store, part, allowMassChange = false, stableMs = 0 }: Converged,
+  { command, source, store, part, policy, allowMassChange = false, stableMs = 0 }: Converged,
 ): Promise<string | undefined> {
   const { clock, random } = context;
   const { promise: finished, resolve: finish } = Promise.withResolvers<string | undefined>();
@@ -64,6 +66,7 @@ export async function converge(
     allowMassChange,
     ...acceptance(flags),
     ...analysisPrometheus(context, flags),
+    policy,
     mode: 'manage',
     isOneShot: true,
     ...(part ? { isSelected: part.has } : {}),

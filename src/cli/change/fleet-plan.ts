@@ -23,6 +23,8 @@ import { Outstanding } from '../output/outstanding.ts';
 import { partOfFleet, partialOf, recordsIn, type PartOfFleet, type Records } from './part-of-fleet.ts';
 import type { SelectionFlags } from '../selection.ts';
 import { environmentAccount, type GivenAccount } from '../source.ts';
+import type { PolicyPlan, Rule } from '../../policy/index.ts';
+import { judgedResults } from './judged.ts';
 import { managedThings, vanishedIn, withVanished, type Vanished } from './vanished.ts';
 import { withProgress } from '../output/progress.ts';
 
@@ -37,11 +39,26 @@ export interface ObservedFleet {
   /** Accounts that could not be read, each in a sentence. */
   readonly unreadable: readonly string[];
   readonly vanished: Vanished;
+  /** What the rules of the policy were given of the plan as a whole. Undefined: there are none. */
+  readonly judgedBy: { readonly rules: readonly Rule[]; readonly plan: PolicyPlan } | undefined;
 }
+
+/** A policy denies something of it. */
+export function isDenied({ held }: FleetPlan): boolean {
+  return held.some(({ reason }) => reason === 'PolicyDenied');
+}
+
+type ObserveFlags = FleetFlags &
+  SelectionFlags & {
+    readonly allowMassChange?: boolean;
+    readonly timeout: number;
+    /** Of `--policy`. */
+    readonly rules?: readonly Rule[] | undefined;
+  };
 
 export async function observeFleet(
   context: Context,
-  flags: FleetFlags & SelectionFlags & { allowMassChange?: boolean; timeout: number },
+  flags: ObserveFlags,
   access: Pick<FleetAccess, 'source' | 'store'>,
   removed?: PartOfFleet,
 ): Promise<ObservedFleet> {
@@ -55,7 +72,7 @@ export async function observeFleet(
 
 async function observe(
   context: Context,
-  flags: FleetFlags & SelectionFlags & { allowMassChange?: boolean; timeout: number },
+  flags: ObserveFlags,
   { source, store }: Pick<FleetAccess, 'source' | 'store'>,
   removed?: PartOfFleet,
 ): Promise<Omit<ObservedFleet, 'vanished'>> {
@@ -122,7 +139,31 @@ async function observe(
   }
   const stuck = part ? waitingOutside(results, whole, part, store) : new Map<ObjectKey, PassResult>();
   const shown = new Map([...results, ...stuck]);
-  return conclude(shown, whole, part, new Set(stuck.keys()), burn, environmentAccount(context));
+  const conclusion = (found: Results) =>
+    conclude(found, whole, part, new Set(stuck.keys()), burn, environmentAccount(context));
+  return judged(shown, conclusion, flags, store, clock.wallMs());
+}
+
+type Results = ReadonlyMap<ObjectKey, PassResult>;
+type Concluded = Omit<ObservedFleet, 'vanished' | 'judgedBy'>;
+
+/** Rules see the plan as it would be without them. */
+async function judged(
+  results: Results,
+  conclusion: (found: Results) => Concluded,
+  { rules }: ObserveFlags,
+  store: StateStore,
+  nowMs: number,
+): Promise<Omit<ObservedFleet, 'vanished'>> {
+  const unjudged = conclusion(results);
+  if (!rules) return { ...unjudged, judgedBy: undefined };
+  const { summary, cost } = unjudged.plan;
+  const judgedBy = { rules, plan: { summary, cost } };
+  const { createPolicy } = await import('../../policy/index.ts');
+  const policy = createPolicy({ rules: () => rules, plan: judgedBy.plan, nowMs: () => nowMs });
+  const { results: after, warnings } = judgedResults(results, policy, store);
+  const { plan, readable, ...rest } = conclusion(after);
+  return { ...rest, judgedBy, plan: { ...plan, warnings }, readable: readable && { ...readable, warnings } };
 }
 
 function incomplete({ stopped }: Context, timeoutMs: number): UserError {
@@ -140,7 +181,7 @@ function conclude(
   stuck: ReadonlySet<ObjectKey>,
   burn: bigint,
   environment: GivenAccount,
-): Omit<ObservedFleet, 'vanished'> {
+): Concluded {
   const snapshot = part ? { ...whole, problems: whole.problems.filter(part.concerns) } : whole;
   // Accounts are reported by what failed in them.
   const results = new Map([...all].filter(([key]) => accountNamed(key) === undefined));

@@ -21,12 +21,15 @@ import {
   settleOption,
   withFolderFlags,
 } from '../options.ts';
-import { isSettled } from '../output/settled.ts';
+import { isSettled, needsPerson, readyReasonOf } from '../output/settled.ts';
+import type { StepPolicy } from '../../engine/index.ts';
+import type { ObservedFleet } from '../change/fleet-plan.ts';
+import { policyOption, readPolicy, type PolicyFlags } from '../policy.ts';
 import { identity } from '../progress/view.ts';
 import { withSelectionFlags } from '../selection.ts';
 import { printRecords } from '../status/output.ts';
 
-interface ApplyFlags extends OneShotFlags {
+interface ApplyFlags extends OneShotFlags, PolicyFlags {
   readonly stable: number;
 }
 
@@ -46,6 +49,7 @@ export function defineApply(command: Command, context: Context, exit: (code: num
     .addOption(settleOption())
     .addOption(analysisPrometheusOption())
     .addOption(acceptIdentityOption())
+    .addOption(policyOption())
     .option('--allow-mass-change', 'allow the many creations, deletions and corrections in the plan')
     .action(async (_folder: string | undefined, flags: ApplyFlags) => {
       if (isCluster(flags.source)) {
@@ -54,7 +58,9 @@ export function defineApply(command: Command, context: Context, exit: (code: num
           'write documents with `kubectl apply`, check with `fleetkeeper plan`, and wait with `kubectl wait --for=condition=Ready`',
         );
       }
-      exit(await inLockedFolder(context, flags, 'apply', (folder) => apply(folder, flags)));
+      const rules = await readPolicy(flags);
+      const judged = { ...flags, rules };
+      exit(await inLockedFolder(context, judged, 'apply', (folder) => apply(folder, judged)));
     });
 }
 
@@ -66,7 +72,8 @@ async function apply(folder: LockedFolder, flags: ApplyFlags): Promise<number> {
   return withOpenState(folder, 'apply', async (store) => {
     const { part } = observed;
     const { allowMassChange, stable: stableMs } = flags;
-    const how = { command: 'apply', source, store, part, allowMassChange, stableMs } as const;
+    const policy = await policyOf(context, observed);
+    const how = { command: 'apply', source, store, part, policy, allowMassChange, stableMs } as const;
     const records = recordsIn(part, store);
     const missing = (await converge(context, flags, how)) ?? unsettledIn(records);
     printRecords(context, flags.output, records.records());
@@ -78,9 +85,24 @@ async function apply(folder: LockedFolder, flags: ApplyFlags): Promise<number> {
         `${problems.length} problem(s) in the source, above the plan: those documents were not applied`,
       );
     }
-    const isDone = missing === undefined && problems.length === 0;
-    return isDone ? exitCodes.ok : exitCodes.failed;
+    if (problems.length > 0) return exitCodes.failed;
+    return missing === undefined ? exitCodes.ok : codeOf(records);
   });
+}
+
+async function policyOf({ clock }: Context, { judgedBy }: ObservedFleet): Promise<StepPolicy | undefined> {
+  if (!judgedBy) return undefined;
+  const { createPolicy } = await import('../../policy/index.ts');
+  const { rules, plan } = judgedBy;
+  return createPolicy({ rules: () => rules, plan, nowMs: () => clock.wallMs() });
+}
+
+/** Of a fleet that is not as declared. */
+function codeOf(records: Records): number {
+  const rest = [...records.records()].filter((record) => needsPerson(record) || !isSettled(record));
+  return rest.every((record) => readyReasonOf(record) === 'PolicyDenied')
+    ? exitCodes.denied
+    : exitCodes.failed;
 }
 
 /** What was under way when the last object became Ready may have changed another one: what is reported is what counts. */

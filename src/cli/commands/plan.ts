@@ -5,7 +5,13 @@ import { hasNews } from '../../manager/index.ts';
 import { withLocal } from '../local/with-local.ts';
 import { complain, exitCodes, print, type Context } from '../context.ts';
 import { readFleet } from '../fleet-access.ts';
-import { hasInputErrors, observeFleet, problemLines, type ObservedFleet } from '../change/fleet-plan.ts';
+import {
+  hasInputErrors,
+  isDenied,
+  observeFleet,
+  problemLines,
+  type ObservedFleet,
+} from '../change/fleet-plan.ts';
 import { withFolderArgument } from '../flags/source-option.ts';
 import {
   acceptIdentityOption,
@@ -26,9 +32,10 @@ import {
 import type { DescribedPlan } from '../output/plan-schema.ts';
 import { structured, type OutputFormat } from '../output/output.ts';
 import { overlayText, palette, renderPlan } from '../output/render.ts';
+import { policyOption, readPolicy, type PolicyFlags } from '../policy.ts';
 import { readStdinFleet, stdinSource } from '../stdin-fleet.ts';
 
-interface PlanFlags extends FleetFlags, SelectionFlags {
+interface PlanFlags extends FleetFlags, SelectionFlags, PolicyFlags {
   readonly output: OutputFormat | 'markdown';
   readonly maxChars?: number;
   readonly name: string;
@@ -58,6 +65,7 @@ export function definePlan(command: Command, context: Context, exit: (code: numb
     )
     .addOption(durationOption('--timeout <duration>', 'how long to wait for the API', '1m'))
     .addOption(acceptIdentityOption())
+    .addOption(policyOption())
     .addOption(
       new Option(
         '--with <dir>',
@@ -72,6 +80,7 @@ export function definePlan(command: Command, context: Context, exit: (code: numb
       for (const message of observed.unreadable) complain(context, message);
       show(context, flags, observed);
       if (hasInputErrors(observed) || observed.unreadable.length > 0) return exit(exitCodes.failed);
+      if (isDenied(observed.plan)) return exit(exitCodes.denied);
       return exit(hasNews(observed.plan) ? exitCodes.changes : exitCodes.ok);
     });
 }
@@ -94,9 +103,10 @@ async function planOf(context: Context, flags: PlanFlags): Promise<ObservedFleet
   if (flags.with !== undefined && !isCluster(flags.source)) {
     throw new UserError('--with is for clusters', 'add --source kubernetes, or plan the folder itself');
   }
+  const rules = await readPolicy(flags);
   const access = await (flags.source === stdinSource ? readStdinFleet : readFleet)(context, flags);
   try {
-    const observed = await observeFleet(context, flags, access);
+    const observed = await observeFleet(context, { ...flags, rules }, access);
     const { overlay: checked } = access;
     if (!checked || flags.with === undefined) return observed;
     const overlay = { source: flags.with, ...checked };

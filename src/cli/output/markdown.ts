@@ -67,6 +67,12 @@ export function renderMarkdown(plan: FleetPlan, { maxChars, name }: MarkdownOpti
     ),
   ]);
   add('Held', held.map(heldLine));
+  add(
+    'Warnings of the policy',
+    (plan.warnings ?? []).map(
+      (one) => `- ${code(identity(one))} ${code(`${one.rule}: ${one.message}`, 600)}`,
+    ),
+  );
   add('Interrupts what runs', plan.changes.filter(interrupts).map(interruptionLine));
   add(
     'Not known yet',

@@ -3,6 +3,7 @@
  * version, fields are only added, so the published schema allows others than these.
  */
 import { z } from 'zod';
+import { actions } from '../../actions/index.ts';
 import type { FleetPlan } from '../../manager/index.ts';
 
 const text = z.string();
@@ -11,21 +12,8 @@ const micros = z.int();
 
 const named = { kind: text, namespace: text, name: text };
 
-const action = z.enum([
-  'create',
-  'update',
-  'scale',
-  'resize',
-  'set-sleep-policy',
-  'start',
-  'stop',
-  'restart',
-  'replace',
-  'delete',
-  'leave',
-  'protect',
-  'release',
-]);
+const verbs = new Set(Object.values(actions).map(({ verb }) => verb));
+const action = z.enum([...verbs, 'scale', 'replace', 'leave', 'protect', 'release'] as const);
 
 const difference = z
   .object({
@@ -136,6 +124,10 @@ export const planSchema = z.object({
       message: text,
     }),
   ),
+  warnings: z
+    .array(z.object({ ...named, rule: text, message: text }))
+    .optional()
+    .describe('Of the rules of `--policy`.'),
   problems: z.array(
     z.object({
       file: text,

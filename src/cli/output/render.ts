@@ -10,6 +10,7 @@ import type {
   Held,
   PlanCost,
   PlanOverlay,
+  PolicyWarning,
   ShownDifference,
   ShownDuplicate,
   Unclear,
@@ -57,6 +58,7 @@ export function renderPlan(plan: FleetPlan, colours: Palette, isDetailed = false
     ]),
     ...plan.held.flatMap((held) => renderHeld(held, colours)),
     ...plan.unclear.flatMap((unclear) => renderUnclear(unclear, colours)),
+    ...(plan.warnings ?? []).flatMap((warning) => renderWarning(warning, colours)),
     ...plan.duplicates.flatMap((duplicate) => renderDuplicate(duplicate, colours)),
   ];
   return [...lines, ...(lines.length > 0 ? [''] : []), renderSummary(plan), ...costLine(plan.cost)].join(
@@ -137,6 +139,14 @@ function renderUnclear(unclear: Unclear, { busy, strong }: Palette): string[] {
   return [
     `${busy('  ?')} ${strong(identity(unclear))}  ${busy(unclear.reason)}`,
     `      ${oneLine(unclear.message)}`,
+  ];
+}
+
+function renderWarning(warning: PolicyWarning, { busy, strong }: Palette): string[] {
+  const { rule, message } = warning;
+  return [
+    `${busy('  !')} ${strong(identity(warning))}  ${busy('PolicyWarning')}`,
+    `      ${oneLine(`${rule}: ${message}`)}`,
   ];
 }
 

@@ -5,7 +5,7 @@ import { expect, test } from 'vitest';
 import { stringify } from 'yaml';
 import { ControlPlane } from '../../support/processes/control-plane.ts';
 import { readPlanJson } from '../../support/plan-form.ts';
-import { account, service, type Json } from '../../support/processes/fleet.ts';
+import { account, service } from '../../support/processes/fleet.ts';
 import { temporaryFolder } from '../../support/processes/processes.ts';
 import { CommandLine, run } from '../../unit/cli/support.ts';
 import { writeFile } from 'node:fs/promises';
@@ -32,7 +32,7 @@ test('is what the plan of a file with the same documents is', async () => {
   const ofFile = await run(['plan', '--source', file, '--owner', 'shop', ...json]);
   const ofInput = await run(['plan', '--source', '-', '--owner', 'shop', ...json], { stdin: text });
   expect([ofInput.code, ofInput.stderr]).toEqual([2, '']);
-  expect(readPlanJson<Json>(ofInput.stdout)).toEqual(readPlanJson<Json>(ofFile.stdout));
+  expect(readPlanJson(ofInput.stdout)).toEqual(readPlanJson(ofFile.stdout));
 });
 
 test('the owner alone finds what earlier runs have made, and records nothing', async () => {
@@ -42,10 +42,10 @@ test('the owner alone finds what earlier runs have made, and records nothing', a
   expect((await apply(text, '--owner', 'shop', '--state', state)).code).toBe(0);
   const before = await readFile(state);
   const again = await run(['plan', '--source', '-', '--owner', 'shop', ...json], { stdin: text });
-  expect([again.code, readPlanJson<Json>(again.stdout).summary.unchanged]).toEqual([0, 1]);
+  expect([again.code, readPlanJson(again.stdout).summary.unchanged]).toEqual([0, 1]);
   const other = documents(service('web', { image: 'ghcr.io/acme/app:2' }));
   const changed = await run(['plan', '-', '--owner', 'shop', ...json], { stdin: other });
-  expect([changed.code, readPlanJson<Json>(changed.stdout).summary.update]).toEqual([2, 1]);
+  expect([changed.code, readPlanJson(changed.stdout).summary.update]).toEqual([2, 1]);
   expect(await readFile(state)).toEqual(before);
 });
 
@@ -57,7 +57,7 @@ test('with a state, no owner is needed, and what the documents lack is a deletio
     stdin: documents(service('web')),
   });
   expect(code).toBe(2);
-  expect(readPlanJson<Json>(stdout).changes).toMatchObject([{ name: 'worker', action: 'delete' }]);
+  expect(readPlanJson(stdout).changes).toMatchObject([{ name: 'worker', action: 'delete' }]);
 });
 
 test('without an owner and a state it is refused, before anything is read', async () => {

@@ -97,7 +97,7 @@ export abstract class Fleet {
 
   async plan(...flags: string[]): Promise<{ code: number | null; plan: Json; stderr: string }> {
     const { code, stdout, stderr } = await fleetkeeper(['plan', ...this.flags, '--output', 'json', ...flags]);
-    return { code, plan: stdout ? readPlanJson<Json>(stdout) : undefined, stderr };
+    return { code, plan: stdout ? readPlanJson(stdout) : undefined, stderr };
   }
 
   async condition(object: string, type: string): Promise<Condition | undefined> {

@@ -49,6 +49,11 @@ const table: Readonly<Record<string, Row>> = {
     rooms: ['base', 'kubernetes', 'engine/plan', 'engine', 'kinds/declarations.ts', 'resources', 'telemetry'],
   },
   manager: { rooms: 'all of the above' },
+  policy: {
+    rooms: ['base', 'desired', 'engine/plan', 'resources'],
+    types: ['engine'],
+    packages: ['@marcbachmann/cel-js', 'zod'],
+  },
   http: { rooms: ['base'], packages: ['fastify'] },
   'control-plane': {
     rooms: ['base'],
