@@ -1,0 +1,16 @@
+#!/bin/sh
+# Plans a change for review. In $OUT: plan.md, the comment.
+#
+# Exit code: 0 there are changes, or none; 1 an error, also in a document; 4 a policy denies something. Comment in any case.
+set -eu
+: "${FLEET:=fleet}" "${NAME:=fleet}" "${OUT:=plan}" "${POLICY:=}"
+
+mkdir -p "$OUT"
+set -- --source "$FLEET" --output markdown --name "$NAME"
+[ -z "$POLICY" ] || set -- "$@" --policy "$POLICY"
+code=0
+fleetkeeper plan "$@" > "$OUT/plan.md" 2> "$OUT/plan.log" || code=$?
+cat "$OUT/plan.log" >&2
+# 2: there are changes.
+[ "$code" -ne 2 ] || code=0
+exit "$code"
