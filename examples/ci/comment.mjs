@@ -13,7 +13,7 @@ const env = process.env;
 const body = readFileSync(process.argv[2] ?? 'plan/plan.md', 'utf8').trimEnd();
 const [marker] = body.split('\n', 1);
 if (!/^<!-- fleetkeeper-plan:\S+ -->$/.test(marker)) {
-  console.error('the file does not begin with the marker of `fleetkeeper plan --output markdown`: nothing is posted');
+  process.stderr.write('no marker of `fleetkeeper plan --output markdown` in the first line: nothing is posted\n');
   process.exit(1);
 }
 
@@ -53,4 +53,4 @@ const found = await findComment();
 if (!found) await call('POST', base, { body });
 else if (onGitLab) await call('PUT', `${base}/${found.id}`, { body });
 else await call('PATCH', `${base.replace(/\/\d+\/comments$/, '/comments')}/${found.id}`, { body });
-console.log(found ? 'the comment is up to date' : 'the comment is posted');
+process.stdout.write(found ? 'the comment is up to date\n' : 'the comment is posted\n');

@@ -1,5 +1,6 @@
 export * from './backoff.ts';
 export * from './calendar.ts';
+export * from './canonical-json.ts';
 export * from './clock.ts';
 export * from './compile-cache.ts';
 export * from './fetch.ts';

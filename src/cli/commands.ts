@@ -197,6 +197,18 @@ const ofAnAccount: readonly CommandEntry[] = [
     load: async () => (await import('./commands/inventory.ts')).defineInventory,
   },
   {
+    name: 'cost',
+    description: 'show what everything costs now, by who it is for, and what budgets have spent',
+    examples: ['fleetkeeper cost -f fleet', 'fleetkeeper cost -f fleet --by label=team -o json'],
+    load: async () => (await import('./commands/cost.ts')).defineCost,
+  },
+  {
+    name: 'ledger',
+    description: 'show the ledger of an account; with --follow each entry once, as it appears',
+    examples: ['fleetkeeper ledger --account default', 'fleetkeeper ledger -f fleet --follow -o jsonl'],
+    load: async () => (await import('./commands/ledger.ts')).defineLedger,
+  },
+  {
     name: 'import',
     description: 'write documents that adopt the unmanaged things of an account',
     examples: ['fleetkeeper import -o fleet', 'fleetkeeper import -f fleet -o fleet/imported --account lab'],

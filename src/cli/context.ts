@@ -53,8 +53,17 @@ export function explainError(context: Context, { message, remedy }: UserError): 
 }
 
 /**
- * Exit codes of `plan`, and of the others as far as they apply. `noManager`: what `status` shows is no longer kept up to date. `denied`:
- * a policy denies something of the plan; stronger than `changes`. `notRun`:
- * somebody else's command has not run, or nobody knows what came of it; as `docker exec` has it.
+ * Exit codes of `plan`, and of the others as far as they apply. `noManager`: what `status` shows is no longer kept up to date. `refused`:
+ * of `apply PLANFILE`, the world, the file or the account is not what was reviewed. `denied`: a policy denies something of the plan; stronger
+ * than `changes`. `unfinished`: of `apply PLANFILE`, steps are left, and the same file may continue. `failed` is stronger than all. `notRun`: somebody else's command has not run, or nobody knows what came of it; as `docker exec` has it.
  */
-export const exitCodes = { ok: 0, failed: 1, changes: 2, noManager: 3, denied: 4, notRun: 125 } as const;
+export const exitCodes = {
+  ok: 0,
+  failed: 1,
+  changes: 2,
+  noManager: 3,
+  refused: 3,
+  denied: 4,
+  unfinished: 5,
+  notRun: 125,
+} as const;

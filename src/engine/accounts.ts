@@ -18,6 +18,8 @@ export interface AccountHandle {
   readonly funds: FundsMemory;
   /** Keyed digest of the credential in use. A refusal counts only for the credential that it was sent with. */
   readonly keyDigest: () => string | undefined;
+  /** A key for one purpose, made of the credential in use. */
+  readonly derivedKey: (purpose: string) => Buffer | undefined;
 }
 
 /** The identity of an account, as far as the API shows it. */

@@ -1,6 +1,6 @@
 /**
- * Turns events into keys, and keys into passes. Events are: the source has changed, an account has been read
- * or could not be read, time has passed. No event carries a decision. It only names objects to recheck.
+ * Turns events into keys, and keys into passes. Events are: the source has changed, an account has been read or could not be read, time
+ * has passed. No event carries a decision. It only names objects to recheck.
  */
 import { backoffMs, messageOf, sameValue, type Clock, type Random } from '../base/index.ts';
 import { changedKeys, referringTo, type DataId, type DesiredSnapshot } from '../desired/index.ts';
@@ -27,7 +27,8 @@ import type { Kinds } from './kind.ts';
 import { Members } from './fleet/members.ts';
 import type { Money } from './money/money.ts';
 import { passResults, reasonOf } from './pass-labels.ts';
-import type { PassResult, Reconciler } from './reconciler.ts';
+import type { PassResult } from './decision.ts';
+import type { Reconciler } from './reconciler.ts';
 import { objectsOfJob } from './fleet/jobs.ts';
 import { ValuesWatch } from './admission/values-watch.ts';
 import { Workqueue, type QueueLane } from './workqueue.ts';
@@ -127,10 +128,7 @@ export class Controller {
     return this.#intake.accept(snapshot);
   }
 
-  /**
-   * An account was read. This rechecks what changed, what uses that (an earlier read may have left it out),
-   * and what waited for a read.
-   */
+  /** Rechecks what changed, what uses that (an earlier read may have left it out), and what waited for a read. */
   onSnapshot(handle: AccountHandle, change: SnapshotChange): void {
     const { store, money, fleet } = this.#options;
     const isLooser = money.observe(handle, change);

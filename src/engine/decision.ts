@@ -8,10 +8,13 @@ import {
   type Difference,
   type Gate,
   type Plan,
+  type RosterPlan,
+  type Step,
 } from './plan/index.ts';
 import type { ObjectKey } from '../resources/index.ts';
 import type { ObjectRecord } from '../state/index.ts';
 import type { ObjectNews } from './money/money.ts';
+import type { AnyRemote } from './kind.ts';
 import type { Pass } from './pass.ts';
 import type { Wake } from './wake.ts';
 
@@ -29,6 +32,18 @@ export interface PassResult {
   readonly duplicates?: readonly DescribedDuplicate[];
   /** What is reported of the object once. */
   readonly news?: readonly ObjectNews[];
+  /** Only of a preview. */
+  readonly foreseen?: Foreseen;
+}
+
+/** What follows the plan of a preview, as far as it can be known. */
+export interface Foreseen {
+  /** The steps of later passes, behind those of the plan. */
+  readonly later: readonly Step[];
+  /** Of an object that owns others. Undefined: it owns none, or nobody knows yet what becomes of them. */
+  readonly roster: RosterPlan | undefined;
+  /** The thing as it was observed. */
+  readonly value: AnyRemote | undefined;
 }
 
 /** The result of a pass, and what to record of it. */

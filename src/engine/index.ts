@@ -5,7 +5,8 @@ export type { CommandEffect } from './commands.ts';
 export { defaultShortenedGrace, oneShotGrace, type Grace } from './admission/deletion-gate.ts';
 export * from './fleet/fleet.ts';
 export type { Reading } from './fleet/last-readings.ts';
-export { contentDigests, DerivedObjects, hasSameValues, type WantedResources } from './fleet/derived.ts';
+export { contentDigests, contentValues, hasSameValues } from './fleet/content.ts';
+export { DerivedObjects, type WantedResources } from './fleet/derived.ts';
 export {
   defineKind,
   type AccountOfObject,
@@ -30,6 +31,9 @@ export * from './money/money.ts';
 export * from './outcomes/capacity-memory.ts';
 export * from './reconciler.ts';
 export * from './step-policy.ts';
+export type { GuardedStep, StepGuard } from './step-guard.ts';
+export type { Foreseen, PassResult } from './decision.ts';
+export type { ReconcilerOptions } from './reconciler-options.ts';
 export { isBuiltIn, itemsOf, listsOf } from './fleet/references.ts';
 export type { Jobs } from './fleet/jobs.ts';
 export * from './workqueue.ts';

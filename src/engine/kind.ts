@@ -10,6 +10,7 @@
  * | `target`, `settled`               | what to record of a request, and of an object in sync                         | yes  |
  * | `pricing`, `roomFor`, `previewed`    | what a step costs                                                            | yes  |
  * | `demand`                          | what a step needs of the provider's stock                                     | yes  |
+ * | `later`, `roster`                 | what follows a plan in later passes, for a plan file                          | yes  |
  * | `status`                          | what the status shows of the thing                                            | yes  |
  * | `children`                        | the objects that it owns                                                      | yes  |
  * | `command`                         | what an operator command changes                                              | yes  |
@@ -40,6 +41,7 @@ import type {
   Plan,
   PlannedObject,
   Pricing,
+  RosterPlan,
   Step,
 } from './plan/index.ts';
 import type { CommonSpec, ManagedKind, ObjectKey, OperatorCommand } from '../resources/index.ts';
@@ -237,6 +239,10 @@ export interface Kind<
   roomFor?(look: Look, step: Step): Pricing | undefined;
   /** What a creation or a start needs of the provider's stock. Undefined for other steps. */
   demand?(look: Look, step: Step): CapacityDemand | undefined;
+  /** The steps of later passes, behind those of a plan that acts or waits, by its planner. Absent: none follow. */
+  later?(look: Look, plan: Plan): readonly Step[];
+  /** Of a kind that owns others: what its roster leads to. Undefined: that is not known yet. */
+  roster?(look: Look, plan: Plan): RosterPlan | undefined;
   /** The endpoint that is probed from here on. Undefined: none. */
   probe?(look: Look): ReadinessTarget | undefined;
   status(look: Look, beside: BesideLook): KindStatus<State>;

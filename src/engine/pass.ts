@@ -22,6 +22,7 @@ import {
   type Placement,
   type Plan,
   type Pricing,
+  type RosterPlan,
   type Step,
 } from './plan/index.ts';
 import { annotations, parseObjectKey, traitsOf, type ObjectKey, type OwnerGate } from '../resources/index.ts';
@@ -262,6 +263,17 @@ export class Pass {
   previewed(plan: Arrange): Arrange {
     const { cost, owned } = this.kind.previewed?.(this.#currentLook(), plan) ?? {};
     return { ...plan, ...(cost ? { cost } : {}), ...(owned && owned.length > 0 ? { owned } : {}) };
+  }
+
+  /** The steps that follow those of the plan in later passes. */
+  later(plan: Plan): readonly Step[] {
+    const mayFollow = plan.kind === 'act' || plan.kind === 'wait';
+    return mayFollow ? (this.kind.later?.(this.#currentLook(), plan) ?? []) : [];
+  }
+
+  /** What its roster leads to. */
+  roster(plan: Plan): RosterPlan | undefined {
+    return this.kind.roster?.(this.#currentLook(), plan);
   }
 
   /** The room that a deletion makes for a creation after it. */

@@ -37,6 +37,7 @@ import { AbsenceProofs } from './observation/observe.ts';
 import { behindSource, learnFromRefusal, Backoffs, outdated, unverified } from './outcomes/backoffs.ts';
 import { reportSaved } from './pass-labels.ts';
 import { Pass } from './pass.ts';
+import { foreseen, guardedRoster, refusedStep } from './step-guard.ts';
 import type { ReconcilerOptions } from './reconciler-options.ts';
 import { PolicyGate } from './step-policy.ts';
 import { Settlement } from './outcomes/settlement.ts';
@@ -45,9 +46,6 @@ import { ReadConsistency } from './observation/read-consistency.ts';
 import { Waits } from './observation/waits.ts';
 import { wakeAfter, type Wake } from './wake.ts';
 import type { QueueLane } from './workqueue.ts';
-
-export type { PassResult } from './decision.ts';
-export type { ReconcilerOptions } from './reconciler-options.ts';
 
 type Planned = Pick<ObjectRecord, 'key' | 'uid' | 'generation' | 'deletionRequestedAt'>;
 
@@ -104,7 +102,7 @@ export class Reconciler {
     const againAfterMs = blocked && (await pass.whileHeld(account));
     const used = handle && lane !== 'resync' ? { ...handle, api: handle.api.urgent(lane) } : handle;
     const made = blocked ? undecided(blocked) : await this.#planAndAct(record, pass, used);
-    const decision = this.#policy.ofRoster(pass, made);
+    const decision = blocked ? made : this.#policy.ofRoster(pass, guardedRoster(this.#options, pass, made));
     const plan = this.#options.money.priced(handle, pass, this.#options.fleet.located(key, decision.plan));
     if (blocked) this.#exchanges.forget(key);
     this.#options.capacity.concluded(key, plan);
@@ -184,6 +182,7 @@ export class Reconciler {
       behindSource(this.#options.fleet) ??
       unverified(account, plan) ??
       this.#policy.obstacle(pass.record(), plan, this.#costOf(account, pass)) ??
+      refusedStep(this.#options, pass, plan.step) ??
       this.#backoffs.find(pass.record(), plan.step, account, demand !== undefined) ??
       this.#exchanges.obstacle(plan, pass, account) ??
       this.#options.capacity.obstacle(account, pass.record(), plan.step, demand);
@@ -267,6 +266,7 @@ export class Reconciler {
     const { clock, fleet, store } = this.#options;
     const account = pass.account();
     if (fleet.behind || blockedBy(this.#options, this.#creations, pass.record(), pass, account)) return false;
+    if (refusedStep(this.#options, pass, step)) return false;
     if (step.disruptive && clock.monotonicMs() - knownSinceMs > activitiesFreshMs) return false;
     const now = this.#creations.instead(pass, account.handle, pass.plan());
     if (account.handle && now.kind === 'act' && outdated(account.handle, now, clock.monotonicMs()))
@@ -352,7 +352,8 @@ export class Reconciler {
     }
     // A preview makes one observation, because no step is taken.
     const wake: Wake = isPreview ? { kind: 'never' } : wakeAfter(plan, account, clock.wallMs());
-    return { plan, wake, statusChanged: changed, removed: false, duplicates, news: changed ? news : [] };
+    const more = { ...foreseen(this.#options, pass, plan), news: changed ? news : [] };
+    return { plan, wake, statusChanged: changed, removed: false, duplicates, ...more };
   }
 
   #costOf(account: AccountHandle, pass: Pass) {

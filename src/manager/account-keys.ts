@@ -11,6 +11,7 @@
  * key sent to any address. If a document is gone, its row still applies. In a cluster it then has no key at all, since
  * nothing states any more where its Secret may be sent.
  */
+import { hkdfSync } from 'node:crypto';
 import { Sensitive } from '../base/index.ts';
 import type { DesiredSnapshot } from '../desired/index.ts';
 import { originHold, type OriginHold } from '../engine/plan/index.ts';
@@ -140,4 +141,9 @@ function secretRemedy(
 
 function none(remedy: string): AccountKey {
   return { kind: 'none', remedy };
+}
+
+/** A key for one purpose: who has it knows neither the API key nor the key for another purpose. */
+export function derivedKey(key: Sensitive<string> | undefined, purpose: string): Buffer | undefined {
+  return key && Buffer.from(hkdfSync('sha256', key.reveal(), '', purpose, 32));
 }

@@ -20,7 +20,7 @@ import { annotations, accountKey, originOf, type AccountSpec } from '../resource
 import type { OriginHold } from '../engine/plan/index.ts';
 import type { StateStore } from '../state/index.ts';
 import type { Logger, Metrics } from '../telemetry/index.ts';
-import { AccountKeys, type AccountOrigin, type EnvironmentAccount } from './account-keys.ts';
+import { AccountKeys, derivedKey, type AccountOrigin, type EnvironmentAccount } from './account-keys.ts';
 import { accountApi } from './account-api.ts';
 import { SharedTransports } from './transports.ts';
 import {
@@ -266,6 +266,7 @@ export class AccountRegistry implements Accounts {
       identity,
       funds: new FundsMemory(clock),
       keyDigest: () => this.#digest(credential()),
+      derivedKey: (purpose) => derivedKey(credential(), purpose),
       catalog: new CatalogCache({
         ...own,
         regions: known?.handle.catalog.regions,

@@ -41,6 +41,7 @@ import {
   type PassResult,
   type ReconcilerOptions,
   type StepPolicy,
+  type StepGuard,
 } from '../engine/index.ts';
 import { annotations, accountKey, type ObjectKey } from '../resources/index.ts';
 import type { StateStore } from '../state/index.ts';
@@ -94,6 +95,8 @@ export interface ManagerOptions {
   readonly policy?: StepPolicy | undefined;
   /** `preview`: plan only. */
   readonly mode: 'manage' | 'preview';
+  /** Only what it lets pass is done. */
+  readonly guard?: StepGuard | undefined;
   /** It ends as soon as all is done; default: it lasts. */
   readonly isOneShot?: boolean;
   /** The flags that name this state on the command line, for messages that suggest a command. */
@@ -328,6 +331,7 @@ export class Manager {
         ownedResources: this.#options.ownedResources?.(derived),
         settleMs,
         policy: this.#options.policy,
+        guard: this.#options.guard,
         isSelected,
         isOneShot: this.#options.isOneShot ?? false,
         stopping: () => this.#stopping,

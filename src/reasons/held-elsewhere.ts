@@ -13,6 +13,17 @@ export const heldByOthers = {
     meaning: 'A rule of the policy (`--policy`) denies what would be done, or can not be evaluated.',
     remedy: 'The message has the rule. Change the document, or the policy.',
   },
+  // A plan that was reviewed.
+  NotInPlan: {
+    kind: 'held',
+    severity: 'warning',
+    whose: 'user',
+    observed: 'yes',
+    recheckMs: 5000,
+    see: 'how-to/ci.md#plan-files',
+    meaning: 'A plan file is carried out, and what the object needs now is not in it, so it is not done.',
+    remedy: 'Make a new plan, review it, and apply it.',
+  },
   // Ownership.
   OwnedByAnother: {
     kind: 'held',

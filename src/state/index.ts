@@ -1,10 +1,11 @@
 export * from './capacity.ts';
 export type { HandledCommand, ShownCommand } from './handled-command.ts';
 export * from './identity-pin.ts';
-export { readJournal } from './journal.ts';
+export { readJournal, readJournalSince } from './journal.ts';
 export { lastReport, type ReportedDrift } from './last-report.ts';
 export * from './lock.ts';
 export type { OwnerChoice, SharedKey } from './owner-choice.ts';
+export * from './plan-files.ts';
 export * from './prices.ts';
 export * from './records.ts';
 export * from './revisions.ts';

@@ -19,3 +19,17 @@ export function readJournal(file: string, object: ObjectKey): Intent[] {
     database.close();
   }
 }
+
+/** The intents of all objects since then (Unix milliseconds), each object's newest first. */
+export function readJournalSince(file: string, sinceMs: number): ReadonlyMap<ObjectKey, Intent[]> {
+  const database = new Sqlite(file, { readOnly: true, table: stateTable });
+  try {
+    if (database.version() === 0) return new Map();
+    const rows = database.all('SELECT * FROM intents WHERE created_at >= $since ORDER BY number DESC', {
+      since: sinceMs,
+    });
+    return Map.groupBy(rows.map(readIntent), ({ object }) => object);
+  } finally {
+    database.close();
+  }
+}

@@ -3,6 +3,7 @@ import { canonicalId, type DigestKey } from '../base/index.ts';
 import { stateTraitsOf, type ManagedKind, type ObjectKey } from '../resources/index.ts';
 import type { CapacityEntry } from './capacity.ts';
 import type { IdentityPin } from './identity-pin.ts';
+import type { PlanFileRecord } from './plan-files.ts';
 import type { ObservedPrice } from './prices.ts';
 import { RecordIndexes, type RecordGauges } from './record-indexes.ts';
 import type { Intent, ObjectRecord, Resolution } from './records.ts';
@@ -39,6 +40,7 @@ export class MemoryStore implements StateStore {
   readonly #capacity: Map<string, readonly CapacityEntry[]>;
   readonly #revisions: Map<ObjectKey, readonly OwnerRevision[]>;
   #commands: ReadonlyMap<ObjectKey, string> = new Map();
+  #planFiles: readonly PlanFileRecord[] = [];
   readonly #listeners: ((key: ObjectKey) => void)[] = [];
 
   /** `intents`: the newest one of each object. */
@@ -222,6 +224,20 @@ export class MemoryStore implements StateStore {
 
   async saveCapacity(account: string, entries: readonly CapacityEntry[], _at: number): Promise<void> {
     this.keepCapacity(account, entries);
+  }
+
+  planFiles(): readonly PlanFileRecord[] {
+    return this.#planFiles;
+  }
+
+  async savePlanFile(record: PlanFileRecord): Promise<void> {
+    this.keepPlanFiles([...this.#planFiles.filter(({ digest }) => digest !== record.digest), record]);
+  }
+
+  /** Those that were read or written. */
+  keepPlanFiles(planFiles: readonly PlanFileRecord[]): this {
+    this.#planFiles = planFiles;
+    return this;
   }
 
   protected keep(given: ObjectRecord, intent?: Intent): void {

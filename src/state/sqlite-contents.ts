@@ -5,6 +5,7 @@ import type { OwnerChoice } from './owner-choice.ts';
 import { readDemand, type CapacityEntry } from './capacity.ts';
 import type { IdentityPin } from './identity-pin.ts';
 import { leftCommands } from './left-commands.ts';
+import { readPlanFiles } from './plan-files.ts';
 import { readRecord } from './record-versions.ts';
 import type { ObservedPrice } from './prices.ts';
 import type { Intent, IntentOutcome, ObjectRecord } from './records.ts';
@@ -76,6 +77,7 @@ export function load(database: Sqlite, owner: OwnerChoice) {
         .map((row) => [String(row['account']), JSON.parse(String(row['entries'])) as CapacityEntry[]]),
     ),
     revisions: readRevisions(database),
+    planFiles: readPlanFiles(database),
   };
 }
 

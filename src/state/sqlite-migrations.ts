@@ -1,6 +1,7 @@
 /** The schema of a state file, step by step. */
 import type { Migration, Sqlite } from '../base/index.ts';
 import { commandsTable } from './left-commands.ts';
+import { planFilesTable } from './plan-files.ts';
 import { upgradedFrom1 } from './record-versions.ts';
 import type { ObjectRecord } from './records.ts';
 
@@ -38,6 +39,7 @@ export const migrations: readonly Migration[] = [
      PRIMARY KEY (object, number)
    ) STRICT;`,
   commandsTable,
+  planFilesTable,
 ];
 
 /** Records get a part of their kind (record-versions.ts). */

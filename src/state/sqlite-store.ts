@@ -27,6 +27,7 @@ import { keptCapacityMs, type CapacityEntry } from './capacity.ts';
 import type { IdentityPin } from './identity-pin.ts';
 import { commitsOfOthers, dropLeft, findLeft, leftCommands } from './left-commands.ts';
 import { dropResolution, findResolution } from './resolutions.ts';
+import { writePlanFile, type PlanFileRecord } from './plan-files.ts';
 import type { ObservedPrice } from './prices.ts';
 import type { Intent, ObjectRecord, Resolution } from './records.ts';
 import type { OwnerRevision } from './revisions.ts';
@@ -122,15 +123,13 @@ export function readState(file: string, random: Random, owner: OwnerChoice): Mem
         'run the version of fleetkeeper that wrote it, or a newer one',
       );
     }
-    const { identity, records, intents, pins, prices, left, capacity, revisions, commands } = withUserErrors(
-      file,
-      () => {
-        database.check();
-        return version < migrations.length ? loadMigrated(database, owner) : load(database, owner);
-      },
-    );
+    const content = withUserErrors(file, () => {
+      database.check();
+      return version < migrations.length ? loadMigrated(database, owner) : load(database, owner);
+    });
+    const { identity, records, intents, pins, prices, left, capacity, revisions } = content;
     const store = new MemoryStore(identity, records, intents, pins, prices, left, capacity, revisions);
-    return store.takeCommands(commands);
+    return store.takeCommands(content.commands).keepPlanFiles(content.planFiles);
   } finally {
     database.close();
   }
@@ -164,8 +163,10 @@ class SqliteStore extends MemoryStore implements StateStore {
   #commitsOfOthers: number | undefined;
 
   constructor(database: Sqlite, work: UnitOfWork, owner: OwnerChoice) {
-    const { identity, records, intents, pins, prices, left, capacity, revisions } = load(database, owner);
+    const content = load(database, owner);
+    const { identity, records, intents, pins, prices, left, capacity, revisions } = content;
     super(identity, records, intents, pins, prices, left, capacity, revisions);
+    this.keepPlanFiles(content.planFiles);
     this.#database = database;
     this.#work = work;
     this.#identity = identityOf(database.file);
@@ -296,6 +297,15 @@ class SqliteStore extends MemoryStore implements StateStore {
 
   override saveRevisions(key: ObjectKey, revisions: readonly OwnerRevision[]): Promise<void> {
     return this.#work.join(() => this.#writeRevisions(key, revisions));
+  }
+
+  override savePlanFile(record: PlanFileRecord): Promise<void> {
+    return this.#work.join(() => {
+      writePlanFile(this.#database, record);
+      const before = this.planFiles();
+      this.#work.onRollback(() => this.keepPlanFiles(before));
+      void super.savePlanFile(record);
+    });
   }
 
   /** What did not change is not written. */

@@ -2,6 +2,7 @@ import type { DigestKey } from '../base/index.ts';
 import type { ManagedKind, ObjectKey } from '../resources/index.ts';
 import type { CapacityEntry } from './capacity.ts';
 import type { IdentityPin } from './identity-pin.ts';
+import type { PlanFileRecord } from './plan-files.ts';
 import type { ObservedPrice } from './prices.ts';
 import type { RecordGauges } from './record-indexes.ts';
 import type { Intent, ObjectRecord, Resolution } from './records.ts';
@@ -95,4 +96,8 @@ export interface StateStore {
   capacity(account: string): readonly CapacityEntry[];
   /** `at`: Unix milliseconds. What other accounts learned, and did not use for long before that, is forgotten. */
   saveCapacity(account: string, entries: readonly CapacityEntry[], at: number): Promise<void>;
+  /** The plan files that were applied, the oldest first. */
+  planFiles(): readonly PlanFileRecord[];
+  /** Replaces what is known of the file with this digest. */
+  savePlanFile(record: PlanFileRecord): Promise<void>;
 }

@@ -70,6 +70,12 @@ function controllerMetrics(registers: Registry[]) {
       labelNames: ['verb', 'result'],
       registers,
     }),
+    planFiles: new Counter({
+      name: 'fleetkeeper_plan_files_total',
+      help: 'Plan files that were begun on this state file, as far as it remembers them, by how their last apply ended (completed, continued: begun again and interrupted, refused, timeout). Read when `run` starts.',
+      labelNames: ['outcome'],
+      registers,
+    }),
     plans: new Counter({
       name: 'fleetkeeper_plans_total',
       help: 'Answers of the planners by kind, answer (in-sync, act, wait, hold) and reason.',

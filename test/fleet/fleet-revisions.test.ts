@@ -74,6 +74,7 @@ function withoutRevisions(file: string): void {
   database.run('UPDATE objects SET record = $record WHERE key = $key', { key, record });
   database.run('DROP TABLE revisions');
   database.run('DROP TABLE commands');
+  database.run('DROP TABLE plan_files');
   database.run('PRAGMA user_version = 5');
   database.close();
 }

@@ -59,6 +59,7 @@ await startVitest(
           name: String(index),
           include: [`test/${rule.test}.test.ts`],
           isolate: true,
+          env: rule.test.startsWith('fleet/') ? { FLEETKEEPER_TEST_WORLD: 'simulated' } : {},
           maxWorkers: 2,
           testTimeout: 20_000,
         },

@@ -52,8 +52,8 @@ async function expectFound(mutant: Mutant<unknown>, place: PlaceName, options: R
 function* attempts({ seed: known, crowd = 'priced' }: Mutant<unknown>): Iterable<Attempt> {
   if (known !== undefined) yield { seed: known, crowd };
   for (let seed = 1; seed <= mostSeeds; seed += 1) {
-    // It has no fleets.
-    if (crowd !== 'small' && crowd !== 'fleets') yield { seed, crowd: 'small' };
+    // It has neither fleets nor budgets.
+    if (!['small', 'fleets', 'budgeted'].includes(crowd)) yield { seed, crowd: 'small' };
     if (seed !== known) yield { seed, crowd };
   }
 }

@@ -66,6 +66,15 @@ export interface Script {
   readonly hasFleets: boolean;
   /** Whether ServiceFleets refer to ServiceTemplates. */
   readonly hasTemplates: boolean;
+  /** Documents of a budget, one after the other; the first one is there from the start. */
+  readonly budgets: readonly BudgetEdit[];
+}
+
+export interface BudgetEdit {
+  readonly atMs: number;
+  /** Of the account, with all that is in it; or of what is declared in the namespace. */
+  readonly scope: 'account' | 'namespace';
+  readonly hourlyMicros: number;
 }
 
 /** There is little to spend while the fleet is made, for `poorMs`; and so much above the floor, as at any moment of `poor`. */
@@ -107,6 +116,8 @@ interface Crowd {
   readonly fleets?: number;
   /** Whether these refer to ServiceTemplates. */
   readonly hasTemplates?: boolean;
+  /** Whether there is a budget (budgets.ts). */
+  readonly hasBudgets?: boolean;
   /** For how many minutes people want new things, and everything may go wrong. */
   readonly turmoilMinutes?: readonly number[];
   /** Of every kind there is at least one object. */
@@ -220,6 +231,16 @@ const crowds = {
   },
   fleets,
   templated: { ...fleets, templates: 2, hasTemplates: true },
+  budgeted: {
+    ...many,
+    writesPerMinute: [1, 3],
+    aimsCrashes: true,
+    truncates: true,
+    isolates: true,
+    delaysCreations: true,
+    hasBudgets: true,
+    turmoilMinutes: [5, 10, 20],
+  },
   // A quarter of the computing: for many seeds of each dialect.
   small: {
     ...many,
@@ -404,8 +425,20 @@ function folderScript(seed: number, crowd: Crowd): Script {
     hasShortages: crowd.hasShortages ?? (hasFleets && stream(seed, 'shortages of fleets').chance(0.5)),
     hasFleets,
     hasTemplates: crowd.hasTemplates ?? false,
+    budgets: crowd.hasBudgets ? drawBudgets(stream(seed, 'budgets'), healAtMs) : [],
     money: crowd.countsMoney ? drawMoney(stream(seed, 'money')) : undefined,
   };
+}
+
+/** Enough for none, for a few, or for most of what people want; the scope of a budget never changes. */
+function drawBudgets(random: SeededRandom, healAtMs: number): BudgetEdit[] {
+  const scope = random.pick(['account', 'namespace'] as const);
+  const edits = random.between(0, 3);
+  const times = [0, ...Array.from({ length: edits }, () => random.between(1, healAtMs - 1))];
+  const limits = [5000, 30_000, 60_000, 200_000, 1_000_000, 3_000_000];
+  return times
+    .toSorted((left, right) => left - right)
+    .map((atMs) => ({ atMs, scope, hourlyMicros: random.pick(limits) }));
 }
 
 /** From less than the smallest thing costs to more than a service with a GPU does. */

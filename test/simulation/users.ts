@@ -14,7 +14,7 @@ import {
   volumeSpec,
   withTemplate,
 } from './fleets.ts';
-import type { Action, Slot } from './script.ts';
+import type { Action, BudgetEdit, Slot } from './script.ts';
 import type { DocumentStore } from './place.ts';
 import type { Json, Wanted } from './watch.ts';
 
@@ -46,6 +46,8 @@ export class Users {
   readonly #removedAtMs = new Map<ObjectKey, number>();
   readonly #histories = new Map<ObjectKey, Wanted[]>();
   readonly wanted = new Map<ObjectKey, Wanted>();
+  /** What there has been of a budget, the latest last. */
+  readonly budgetEdits: { readonly atMs: number; readonly edit: BudgetEdit | undefined }[] = [];
   /** Objects that have been declared, the same name counted again after it was removed. */
   lives = 0;
 
@@ -64,6 +66,15 @@ export class Users {
       stringData: { apiKey: (accountSpec as { apiKey: string }).apiKey },
     });
     this.editAccount({}, annotations);
+  }
+
+  /** Undefined: there is none any more. */
+  writeBudget(edit: BudgetEdit | undefined): void {
+    const { documentStore, nowMs } = this.#options;
+    this.budgetEdits.push({ atMs: nowMs(), edit });
+    if (edit) documentStore.write('budget', budgetManifest(edit));
+    else documentStore.remove('budget');
+    documentStore.publish();
   }
 
   /** As it is meant, but for `change`. */
@@ -285,6 +296,16 @@ export class Users {
     if (!slot) throw new Error(`there is no slot ${index}`);
     return slot;
   }
+}
+
+function budgetManifest({ scope, hourlyMicros }: BudgetEdit): Json {
+  const of = scope === 'account' ? { accountRef: { name: accountName } } : { namespace: true };
+  return {
+    apiVersion: 'fleetkeeper.dev/v1alpha1',
+    kind: 'Budget',
+    metadata: { name: 'team' },
+    spec: { ...of, limits: { hourlyMicros } },
+  };
 }
 
 /** Of a task. */

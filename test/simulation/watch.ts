@@ -3,6 +3,7 @@ import type { ObjectKey } from '../../src/resources/index.ts';
 import type { ObjectRecord, Intent } from '../../src/state/index.ts';
 import type { NeighbourNews } from './neighbours.ts';
 import type { Plane, PlaneReply } from './plane.ts';
+import type { BudgetEdit } from './script.ts';
 import type { DurableState, Write } from './state.ts';
 
 // oxlint-disable-next-line typescript/no-explicit-any
@@ -99,6 +100,8 @@ export interface View {
   readonly massChangeAllowed: boolean;
   /** By key; what the users have written, whatever the source shows. */
   readonly wanted: ReadonlyMap<ObjectKey, Wanted>;
+  /** What there has been of a budget, the latest last. */
+  readonly budgetEdits: readonly { readonly atMs: number; readonly edit: BudgetEdit | undefined }[];
   /** Everything that was ever asked for the key, the latest last. */
   history(key: ObjectKey): readonly Wanted[];
   /** Somebody removed its document a short while ago, whether or not it was written again. */

@@ -236,9 +236,10 @@ class World {
 
   /** Until all is as wanted. */
   async #live(failed: () => boolean): Promise<void> {
-    const { actions, healAtMs } = this.#script;
+    const { actions, budgets, healAtMs } = this.#script;
     const scheduler = this.#scheduler;
     for (const action of actions) scheduler.after(action.atMs, () => void scheduler.busy(this.#do(action)));
+    for (const edit of budgets) scheduler.after(edit.atMs, () => this.#users.writeBudget(edit));
     await scheduler.run(healAtMs, failed);
     if (failed()) return;
     await this.#heal();
@@ -354,6 +355,7 @@ class World {
       money: undefined,
       hasNeighbours: false,
       hasShortages: false,
+      budgets: [],
     };
     const newcomer = new World(script, {});
     newcomer.#users.declare(this.#users.documents());
@@ -537,6 +539,7 @@ class World {
       [annotations.acceptOrigin]: ourAddress,
     };
     this.#users.writeAccount(until);
+    if (this.#script.budgets.length > 0) this.#users.writeBudget(undefined);
     this.#place.documentStore.heal();
     await this.#foreign.releaseAll();
     const isUnfound = () => [...this.#users.documents()].some(([key]) => this.#place.isUnfound(key));
@@ -603,6 +606,7 @@ class World {
       showsFields: !this.#hides('fields'),
       showsMarks: dialectNamed(this.#script.dialect).hidesMarks !== true,
       wanted: users.wanted,
+      budgetEdits: users.budgetEdits,
       get nowMs() {
         return scheduler.nowMs;
       },

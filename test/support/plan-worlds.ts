@@ -162,9 +162,12 @@ export class ModelFleet {
     return this.store.record(key) ?? aRecord(key);
   }
 
-  async #passOverService(wanted: Wanted): Promise<Plan> {
-    const { adopt } = wanted.service;
-    const items = this.api.services;
+  /** What the planner of the service sees now. */
+  inputsOf(wanted: Wanted): ServiceInputs {
+    return this.#serviceInputs(wanted, confirmed(this.#identified(wanted).observation));
+  }
+
+  #identified({ service: { adopt } }: Wanted) {
     const identity = {
       record: this.record(serviceKey),
       owner,
@@ -174,7 +177,11 @@ export class ModelFleet {
       awaits: false,
       holderOf: () => undefined,
     };
-    const { observation, found } = identify(identity, items, serviceMarks);
+    return identify(identity, this.api.services, serviceMarks);
+  }
+
+  async #passOverService(wanted: Wanted): Promise<Plan> {
+    const { observation, found } = this.#identified(wanted);
     if (found !== undefined) {
       const { restartToken } = wanted.service;
       const bound = { externalId: found, deletedByUs: false, restartToken };

@@ -1,9 +1,10 @@
 /** The manager, for as long as it takes until every object is Ready or gone. */
 import { messageOf } from '../../base/index.ts';
 import type { DesiredSource } from '../../desired/index.ts';
-import { oneShotGrace, type StepPolicy } from '../../engine/index.ts';
+import { oneShotGrace, type PassResult, type StepPolicy } from '../../engine/index.ts';
 import type { ObjectKey } from '../../resources/index.ts';
 import { Manager } from '../../manager/index.ts';
+import type { PlanGuard } from '../../plan-file/index.ts';
 import type { StateStore } from '../../state/index.ts';
 import { createMetrics } from '../../telemetry/index.ts';
 import type { Context } from '../context.ts';
@@ -30,13 +31,16 @@ export interface Converged {
   readonly policy?: StepPolicy | undefined;
   /** How long what was started must stay Ready, in milliseconds. */
   readonly stableMs?: number | undefined;
+  /** Only what it lets pass is done, and every wait is awaited. */
+  readonly guard?: PlanGuard | undefined;
+  readonly onPass?: (key: ObjectKey, result: PassResult) => void;
 }
 
 /** Resolves with what is missing, in a sentence; undefined: nothing. */
 export async function converge(
   context: Context,
   flags: OneShotFlags,
-  { command, source, store, part, policy, allowMassChange = false, stableMs = 0 }: Converged,
+  { command, source, store, part, policy, allowMassChange = false, stableMs = 0, guard, onPass }: Converged,
 ): Promise<string | undefined> {
   const { clock, random } = context;
   const { promise: finished, resolve: finish } = Promise.withResolvers<string | undefined>();
@@ -48,6 +52,7 @@ export async function converge(
     records,
     stableMs,
     screen,
+    isAwaited: guard && ((key) => guard.has(key)),
     passed: () => manager.passed,
     readAgain: () => manager.readAgain(),
     onFinished: () => finish(stalledIn(records)),
@@ -69,11 +74,15 @@ export async function converge(
     policy,
     mode: 'manage',
     isOneShot: true,
+    guard,
     ...(part ? { isSelected: part.has } : {}),
     // No limit applies to what somebody agreed to lose.
     ...(command === 'destroy' ? { allowRemovals: true } : {}),
     commandFlags: sameFleetFlags(flags),
-    onPass: (key, result) => convergence.onPass(key, result),
+    onPass: (key, result) => {
+      onPass?.(key, result);
+      convergence.onPass(key, result);
+    },
     onFailedPass: failureLines(screen),
   });
   const { goal, stopped } = words[command];

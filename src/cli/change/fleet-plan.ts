@@ -12,6 +12,7 @@ import { Manager, summarise, type FleetPlan, type UnreadAccount } from '../../ma
 import { burnMicrosPerHour } from '../../engine/plan/index.ts';
 import { oneShotGrace, type PassResult } from '../../engine/index.ts';
 import { entryOf, isBlocking } from '../../reasons/index.ts';
+import { HiddenValues, valuesPurpose } from '../../plan-file/index.ts';
 import { accountNamed, accountPlaceOf, parseObjectKey, type ObjectKey } from '../../resources/index.ts';
 import type { StateStore } from '../../state/index.ts';
 import { createMetrics } from '../../telemetry/index.ts';
@@ -41,6 +42,18 @@ export interface ObservedFleet {
   readonly vanished: Vanished;
   /** What the rules of the policy were given of the plan as a whole. Undefined: there are none. */
   readonly judgedBy: { readonly rules: readonly Rule[]; readonly plan: PolicyPlan } | undefined;
+  /** Of all objects that are planned. */
+  readonly results: ReadonlyMap<ObjectKey, PassResult>;
+  /** With the documents of what others own. */
+  readonly objects: DesiredSnapshot['objects'];
+  /** By `namespace/name`. */
+  readonly accounts: ReadonlyMap<string, ObservedAccount>;
+}
+
+export interface ObservedAccount {
+  /** As the API shows it. */
+  readonly identityId: string | null;
+  readonly hidden: HiddenValues | undefined;
 }
 
 /** A policy denies something of it. */
@@ -120,6 +133,7 @@ async function observe(
   });
   const deadline = clock.after(flags.timeout, finish);
   let burn = 0n;
+  let accounts: ObservedFleet['accounts'] = new Map();
   try {
     await manager.start();
     if (outstanding.isEmpty) finish();
@@ -129,23 +143,23 @@ async function observe(
     );
     // A stopped manager has no accounts.
     burn = burnOf(manager);
+    accounts = observedAccounts(manager);
   } finally {
     deadline.cancel();
     await manager.stop();
   }
   const { snapshot: whole } = manager;
-  if (!whole || !outstanding.isEmpty) {
-    throw incomplete(context, flags.timeout);
-  }
+  if (!whole || !outstanding.isEmpty) throw incomplete(context, flags.timeout);
   const stuck = part ? waitingOutside(results, whole, part, store) : new Map<ObjectKey, PassResult>();
   const shown = new Map([...results, ...stuck]);
   const conclusion = (found: Results) =>
     conclude(found, whole, part, new Set(stuck.keys()), burn, environmentAccount(context));
-  return judged(shown, conclusion, flags, store, clock.wallMs());
+  const concluded = await judged(shown, conclusion, flags, store, clock.wallMs());
+  return { ...concluded, objects: whole.objects, accounts };
 }
 
 type Results = ReadonlyMap<ObjectKey, PassResult>;
-type Concluded = Omit<ObservedFleet, 'vanished' | 'judgedBy'>;
+type Concluded = Omit<ObservedFleet, 'vanished' | 'judgedBy' | 'results' | 'objects' | 'accounts'>;
 
 /** Rules see the plan as it would be without them. */
 async function judged(
@@ -154,16 +168,32 @@ async function judged(
   { rules }: ObserveFlags,
   store: StateStore,
   nowMs: number,
-): Promise<Omit<ObservedFleet, 'vanished'>> {
+): Promise<Omit<ObservedFleet, 'vanished' | 'objects' | 'accounts'>> {
   const unjudged = conclusion(results);
-  if (!rules) return { ...unjudged, judgedBy: undefined };
+  if (!rules) return { ...unjudged, results, judgedBy: undefined };
   const { summary, cost } = unjudged.plan;
   const judgedBy = { rules, plan: { summary, cost } };
   const { createPolicy } = await import('../../policy/index.ts');
   const policy = createPolicy({ rules: () => rules, plan: judgedBy.plan, nowMs: () => nowMs });
   const { results: after, warnings } = judgedResults(results, policy, store);
   const { plan, readable, ...rest } = conclusion(after);
-  return { ...rest, judgedBy, plan: { ...plan, warnings }, readable: readable && { ...readable, warnings } };
+  return {
+    ...rest,
+    results: after,
+    judgedBy,
+    plan: { ...plan, warnings },
+    readable: readable && { ...readable, warnings },
+  };
+}
+
+function observedAccounts({ accounts, store }: Manager): Map<string, ObservedAccount> {
+  return new Map(
+    Array.from(accounts.handles(), ({ name, derivedKey }) => {
+      const key = derivedKey(valuesPurpose);
+      const hidden = key && new HiddenValues(key);
+      return [name, { identityId: store.identityPin(name)?.id ?? null, hidden }] as const;
+    }),
+  );
 }
 
 function incomplete({ stopped }: Context, timeoutMs: number): UserError {

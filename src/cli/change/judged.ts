@@ -1,4 +1,4 @@
-/** What the policy states about a plan, before anything of it is done. Pure. */
+/** What the policy states about a plan, before anything of it is done. */
 import {
   deniedHold,
   policySubject,
@@ -7,6 +7,8 @@ import {
   type StepPolicy,
 } from '../../engine/index.ts';
 import type { PolicyWarning } from '../../manager/index.ts';
+import type { Context } from '../context.ts';
+import type { ObservedFleet } from './fleet-plan.ts';
 import { parseObjectKey, type ObjectKey } from '../../resources/index.ts';
 import type { StateStore } from '../../state/index.ts';
 
@@ -39,4 +41,15 @@ export function judgedResults(
 
 function warningOf(key: ObjectKey, { rule, message }: PolicyFinding): PolicyWarning {
   return { ...parseObjectKey(key), rule, message };
+}
+
+/** For what is done then: the same rules, which see the same plan as a whole. Undefined: there are none. */
+export async function policyOf(
+  { clock }: Pick<Context, 'clock'>,
+  { judgedBy }: Pick<ObservedFleet, 'judgedBy'>,
+): Promise<StepPolicy | undefined> {
+  if (!judgedBy) return undefined;
+  const { createPolicy } = await import('../../policy/index.ts');
+  const { rules, plan } = judgedBy;
+  return createPolicy({ rules: () => rules, plan, nowMs: () => clock.wallMs() });
 }

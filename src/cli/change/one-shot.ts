@@ -89,7 +89,7 @@ export async function inLockedFolder(
 }
 
 /** How long the API may take to be read, however long the work may take. */
-const readingMs = 60_000;
+export const readingMs = 60_000;
 
 /** Throws a `UserError` if an account can't be read. `removed`: what may be deleted, in place of what the flags select. */
 export async function planned(

@@ -1,19 +1,13 @@
 import type { Command } from 'commander';
 import { UserError } from '../../base/index.ts';
 import { converge, stalledIn } from '../change/converge.ts';
-import {
-  agreed,
-  inLockedFolder,
-  planned,
-  withOpenState,
-  type LockedFolder,
-  type OneShotFlags,
-} from '../change/one-shot.ts';
+import { agreed, inLockedFolder, planned, withOpenState, type LockedFolder } from '../change/one-shot.ts';
 import { recordsIn, type Records } from '../change/part-of-fleet.ts';
 import { isCluster } from '../cluster.ts';
 import { complain, exitCodes, type Context } from '../context.ts';
 import { analysisPrometheusOption } from '../analysis-prometheus.ts';
-import { withFolderArgument } from '../flags/source-option.ts';
+import { isPlanFile, withFolderOrPlanArgument } from '../flags/source-option.ts';
+import { applyPlanFile, type PlanFileApplyFlags } from '../change/apply-plan-file.ts';
 import {
   acceptIdentityOption,
   durationOption,
@@ -22,20 +16,20 @@ import {
   withFolderFlags,
 } from '../options.ts';
 import { isSettled, needsPerson, readyReasonOf } from '../output/settled.ts';
-import type { StepPolicy } from '../../engine/index.ts';
-import type { ObservedFleet } from '../change/fleet-plan.ts';
+import { policyOf } from '../change/judged.ts';
 import { policyOption, readPolicy, type PolicyFlags } from '../policy.ts';
 import { identity } from '../progress/view.ts';
 import { withSelectionFlags } from '../selection.ts';
 import { printRecords } from '../status/output.ts';
 
-interface ApplyFlags extends OneShotFlags, PolicyFlags {
-  readonly stable: number;
-}
+type ApplyFlags = PlanFileApplyFlags & PolicyFlags;
 
-/** `apply`: plan, consent, converge, report; exit 0 only when every object is Ready. */
+/**
+ * `apply`: plan, consent, converge, report; exit 0 only when every object is Ready. With a plan file in place of the folder, only what
+ * is in it (change/apply-plan-file.ts).
+ */
 export function defineApply(command: Command, context: Context, exit: (code: number) => void): void {
-  withSelectionFlags(withFolderFlags(withFolderArgument(command), 'silent'))
+  withSelectionFlags(withFolderFlags(withFolderOrPlanArgument(command), 'silent'))
     .addOption(outputOption())
     .option('--yes', 'do not ask')
     .addOption(durationOption('--timeout <duration>', 'how long to wait for the fleet', '10m'))
@@ -51,7 +45,11 @@ export function defineApply(command: Command, context: Context, exit: (code: num
     .addOption(acceptIdentityOption())
     .addOption(policyOption())
     .option('--allow-mass-change', 'allow the many creations, deletions and corrections in the plan')
-    .action(async (_folder: string | undefined, flags: ApplyFlags) => {
+    .option('--plan-digest <digest>', 'refuse a plan file with another digest than this: sha256:…')
+    .option('--strict', 'refuse a plan file if objects that are not in it need something')
+    .action(async (given: string | undefined, flags: ApplyFlags) => {
+      const planFile = given !== undefined && isPlanFile(given) ? given : undefined;
+      refuseFlags(planFile, flags);
       if (isCluster(flags.source)) {
         throw new UserError(
           'the manager that runs in a cluster applies its objects',
@@ -60,8 +58,29 @@ export function defineApply(command: Command, context: Context, exit: (code: num
       }
       const rules = await readPolicy(flags);
       const judged = { ...flags, rules };
-      exit(await inLockedFolder(context, judged, 'apply', (folder) => apply(folder, judged)));
+      const work = (folder: LockedFolder) =>
+        planFile === undefined
+          ? apply(folder, judged)
+          : applyPlanFile(folder, judged, planFile, printRecords);
+      exit(await inLockedFolder(context, judged, 'apply', work));
     });
+}
+
+/** Flags that mean nothing with a plan file, or nothing without one. */
+function refuseFlags(planFile: string | undefined, flags: ApplyFlags): void {
+  const { target, selector, namespace, planDigest, strict } = flags;
+  if (planFile !== undefined && [target, selector, namespace].some((flag) => flag !== undefined)) {
+    throw new UserError(
+      `${planFile} has its objects already, and --target, --selector and --namespace choose others`,
+      'make a plan of that part with `plan --out`',
+    );
+  }
+  if (planFile === undefined && (planDigest !== undefined || strict === true)) {
+    throw new UserError(
+      '--plan-digest and --strict are about a plan file, and none is given',
+      'name the file that `plan --out` has written: apply PLANFILE --source DIR',
+    );
+  }
 }
 
 async function apply(folder: LockedFolder, flags: ApplyFlags): Promise<number> {
@@ -88,13 +107,6 @@ async function apply(folder: LockedFolder, flags: ApplyFlags): Promise<number> {
     if (problems.length > 0) return exitCodes.failed;
     return missing === undefined ? exitCodes.ok : codeOf(records);
   });
-}
-
-async function policyOf({ clock }: Context, { judgedBy }: ObservedFleet): Promise<StepPolicy | undefined> {
-  if (!judgedBy) return undefined;
-  const { createPolicy } = await import('../../policy/index.ts');
-  const { rules, plan } = judgedBy;
-  return createPolicy({ rules: () => rules, plan, nowMs: () => clock.wallMs() });
 }
 
 /** Of a fleet that is not as declared. */

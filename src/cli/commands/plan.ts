@@ -1,9 +1,10 @@
-import { Option, type Command } from 'commander';
+import { InvalidArgumentError, Option, type Command } from 'commander';
 import { UserError } from '../../base/index.ts';
-import { clusterHeading, isCluster } from '../cluster.ts';
+import type { OverlayCheck } from '../../desired/index.ts';
 import { hasNews } from '../../manager/index.ts';
 import { withLocal } from '../local/with-local.ts';
 import { complain, exitCodes, print, type Context } from '../context.ts';
+import { clusterHeading, isCluster } from '../cluster.ts';
 import { readFleet } from '../fleet-access.ts';
 import {
   hasInputErrors,
@@ -12,11 +13,15 @@ import {
   problemLines,
   type ObservedFleet,
 } from '../change/fleet-plan.ts';
+import { planFileOf, writePlanFile, type MadePlan } from '../change/plan-file.ts';
+import { planFileLimits } from '../../plan-file/index.ts';
+import { identity } from '../progress/view.ts';
 import { withFolderArgument } from '../flags/source-option.ts';
 import {
   acceptIdentityOption,
   durationOption,
   outputOptionWith,
+  parseDuration,
   withFleetFlags,
   type FleetFlags,
 } from '../options.ts';
@@ -43,6 +48,8 @@ interface PlanFlags extends FleetFlags, SelectionFlags, PolicyFlags {
   readonly allowMassChange?: boolean;
   readonly detail?: boolean;
   readonly with?: string;
+  readonly out?: string;
+  readonly expires: number;
 }
 
 /** `plan`: exit 0 nothing to do, 2 changes or drift, or something is held, 1 something could not be read, documents included. */
@@ -66,6 +73,8 @@ export function definePlan(command: Command, context: Context, exit: (code: numb
     .addOption(durationOption('--timeout <duration>', 'how long to wait for the API', '1m'))
     .addOption(acceptIdentityOption())
     .addOption(policyOption())
+    .option('--out <file>', 'write the plan to this file, for review and `apply FILE`; of folders only')
+    .addOption(expiresOption())
     .addOption(
       new Option(
         '--with <dir>',
@@ -75,10 +84,12 @@ export function definePlan(command: Command, context: Context, exit: (code: numb
     .option('--detail', 'show what becomes of each replica of a ServiceFleet')
     .option('--allow-mass-change', 'plan also what the brakes for many changes at once would stop')
     .action(async (_folder: string | undefined, flags: PlanFlags) => {
-      const observed = await withLocal(context, flags.source, (local) => planOf(local, flags));
+      refuseSources(flags);
+      const { observed, made } = await withLocal(context, flags.source, (local) => planOf(local, flags));
       for (const line of problemLines(observed.snapshot)) complain(context, line);
       for (const message of observed.unreadable) complain(context, message);
       show(context, flags, observed);
+      if (made) reportFile(context, flags, made);
       if (hasInputErrors(observed) || observed.unreadable.length > 0) return exit(exitCodes.failed);
       if (isDenied(observed.plan)) return exit(exitCodes.denied);
       return exit(hasNews(observed.plan) ? exitCodes.changes : exitCodes.ok);
@@ -99,20 +110,74 @@ function show(context: Context, flags: PlanFlags, { plan, readable }: ObservedFl
   }
 }
 
-async function planOf(context: Context, flags: PlanFlags): Promise<ObservedFleet> {
-  if (flags.with !== undefined && !isCluster(flags.source)) {
-    throw new UserError('--with is for clusters', 'add --source kubernetes, or plan the folder itself');
-  }
+async function planOf(
+  context: Context,
+  flags: PlanFlags,
+): Promise<{ readonly observed: ObservedFleet; readonly made: MadePlan | undefined }> {
   const rules = await readPolicy(flags);
   const access = await (flags.source === stdinSource ? readStdinFleet : readFleet)(context, flags);
   try {
-    const observed = await observeFleet(context, { ...flags, rules }, access);
-    const { overlay: checked } = access;
-    if (!checked || flags.with === undefined) return observed;
-    const overlay = { source: flags.with, ...checked };
-    const { plan, readable } = observed;
-    return { ...observed, plan: { overlay, ...plan }, readable: readable && { overlay, ...readable } };
+    const found = await observeFleet(context, { ...flags, rules }, access);
+    const observed = withOverlay(found, flags, access.overlay);
+    if (flags.out === undefined || observed.unreadable.length > 0) return { observed, made: undefined };
+    const made = planFileOf(context, flags, observed, access.store);
+    writePlanFile(flags.out, made.text, context.pid);
+    return { observed, made };
   } finally {
     await access.close();
   }
+}
+
+function expiresOption(): Option {
+  const { shortestMs, longestMs } = planFileLimits;
+  return new Option('--expires <duration>', 'how long a file of --out may be applied, 15m to 168h')
+    .argParser((text) => {
+      const duration = parseDuration(text);
+      if (duration >= shortestMs && duration <= longestMs) return duration;
+      throw new InvalidArgumentError('expected 15m to 168h');
+    })
+    .default(parseDuration('24h'), '24h');
+}
+
+function withOverlay(
+  observed: ObservedFleet,
+  { with: source }: PlanFlags,
+  checked: OverlayCheck | undefined,
+): ObservedFleet {
+  if (!checked || source === undefined) return observed;
+  const overlay = { source, ...checked };
+  const { plan, readable } = observed;
+  return { ...observed, plan: { overlay, ...plan }, readable: readable && { overlay, ...readable } };
+}
+
+/** The operator applies what the API server has, and standard input is read once. */
+function refuseSources({ source, out, with: documents }: PlanFlags): void {
+  if (documents !== undefined && !isCluster(source)) {
+    throw new UserError('--with is for clusters', 'add --source kubernetes, or plan the folder itself');
+  }
+  if (out === undefined) return;
+  if (source === stdinSource) {
+    throw new UserError(
+      'a plan file is of a folder, and the source is standard input, which `apply` can not read again',
+      'write the documents to a folder, and plan that',
+    );
+  }
+  if (!isCluster(source)) return;
+  throw new UserError(
+    'a plan file is of a folder, and the source is a cluster: the manager there applies what the API server has',
+    'review the documents before `kubectl apply`; `fleetkeeper plan` without --out shows what the manager would do',
+  );
+}
+
+/** Programs read the plan on stdout. */
+function reportFile(context: Context, { output, out = '' }: PlanFlags, { digest, unknown }: MadePlan): void {
+  const say = (text: string) => (output === 'text' ? print(context, text) : complain(context, text));
+  if (unknown.length > 0) {
+    const names = unknown.map(identity).join(', ');
+    complain(
+      context,
+      `not in ${out}, because what they need is not known yet: ${names}; plan them again later`,
+    );
+  }
+  say(`plan ${digest}`);
 }

@@ -8,7 +8,7 @@ import {
   type EndpointFilesOptions,
 } from '../../manager/index.ts';
 import { defaultShortenedGrace } from '../../engine/index.ts';
-import { giveSigns, lockState, openState } from '../../state/index.ts';
+import { giveSigns, lockState, openState, planFileOutcomes, type StateStore } from '../../state/index.ts';
 import { collectProcessMetrics, createMetrics, type Metrics } from '../../telemetry/index.ts';
 import { clusterHeading, isCluster } from '../cluster.ts';
 import { untilStopped, type Context } from '../context.ts';
@@ -99,6 +99,7 @@ async function runManager(context: Context, flags: RunFlags, file: string): Prom
   const source = openSource(flags, context, true);
   const open = context.ports?.stateFiles?.openState ?? openState;
   const state = open(file, random, await fleetIdentity(context, flags, file));
+  countPlanFiles(metrics, state.store);
   const endpointFiles = openEndpointFiles(flags, { store: state.store, clock, logger });
   const manager = new Manager({
     ...context.ports?.network,
@@ -177,6 +178,13 @@ function metricsOfProcess(): Metrics {
   metrics.buildInfo.set({ version }, 1);
   collectProcessMetrics(metrics.registry);
   return metrics;
+}
+
+/** Those that `apply` has carried out on this state: it ends before anybody could read a metric of it. */
+function countPlanFiles({ planFiles }: Metrics, store: StateStore): void {
+  for (const outcome of planFileOutcomes) {
+    planFiles.inc({ outcome }, store.planFiles().filter((each) => each.outcome === outcome).length);
+  }
 }
 
 function openEndpointFiles(

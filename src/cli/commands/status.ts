@@ -3,7 +3,7 @@ import { isCluster } from '../cluster.ts';
 import { exitCodes, type Context } from '../context.ts';
 import { withFleetFlags, type FleetFlags } from '../options.ts';
 import { selectorOption } from '../selection.ts';
-import { selectedEntries, type EntryFlags } from '../status/entries.ts';
+import { planFileInProgress, selectedEntries, type EntryFlags } from '../status/entries.ts';
 import { isMissing } from '../status/manager-state.ts';
 import { printEntries, statusOutputOption, type StatusOutput } from '../status/output.ts';
 import { readEntries, type EntriesNow } from '../status/read.ts';
@@ -27,8 +27,8 @@ export function defineStatus(command: Command, context: Context, exit: (code: nu
       const now = await readEntries(context, flags);
       const entries = selectedEntries(now.entries, names, flags);
       if (flags.watch) return watch(context, flags, names, { ...now, entries });
-      const { manager } = now;
-      printEntries(context, flags.output, entries, manager);
+      const { manager, store } = now;
+      printEntries(context, flags.output, entries, manager, planFileInProgress(store.planFiles()));
       if (isMissing(manager)) exit(exitCodes.noManager);
     });
 }

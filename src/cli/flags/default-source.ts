@@ -57,6 +57,7 @@ async function sourceOf({ dir, source, currentFolder }: Given): Promise<string |
   const named = isFolder(dir) && !isCluster(dir) ? ((await fleetIn(dir)) ?? dir) : dir;
   if (source === undefined || isSame(source, named)) return source ?? named;
   if (isSame(source, dir)) return source;
+  if (!existsSync(dir)) throw new UserError(`there is no ${dir}`, 'correct the folder, or the plan file');
   throw new UserError(`${dir} and --source ${source} are different folders`, 'give one of them');
 }
 

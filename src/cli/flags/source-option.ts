@@ -1,5 +1,7 @@
 /** The flag that names a fleet. `default-source.ts` finds it where nobody did. */
+import { closeSync, openSync, readFileSync, readSync, statSync } from 'node:fs';
 import { Option, type Command } from 'commander';
+import { looksLikePlan, planFileLimits } from '../../plan-file/index.ts';
 
 export class SourceOption extends Option {
   /** The command has nothing to do without a fleet. */
@@ -16,8 +18,39 @@ export function withFolderArgument(command: Command): Command {
   return command.argument('[dir]', 'the folder of the fleet, as if the command was started in it');
 }
 
-/** Undefined: the command has no such argument, or it was not given. */
+/** The same, or a plan file. */
+export function withFolderOrPlanArgument(command: Command): Command {
+  return command.argument(
+    '[dir]',
+    'the folder of the fleet, as if the command was started in it; or a plan file of `plan --out`, of which nothing else is done',
+  );
+}
+
+/** Undefined: the command has no such argument, it was not given, or it is a plan file, which names no folder. */
 export function folderArgument(command: Command): string | undefined {
   const index = command.registeredArguments.findIndex((argument) => argument.name() === 'dir');
-  return command.processedArgs[index] as string | undefined;
+  const given = command.processedArgs[index] as string | undefined;
+  return given !== undefined && isPlanFile(given) ? undefined : given;
+}
+
+/** What does not begin as JSON is not read as a whole: a folder of documents may be given as one large file. */
+export function isPlanFile(place: string): boolean {
+  try {
+    const facts = statSync(place);
+    if (!facts.isFile() || !startsAsJson(place)) return false;
+    return facts.size > planFileLimits.bytes || looksLikePlan(readFileSync(place, 'utf8'));
+  } catch {
+    // Nothing is there: the command that needs it reports why.
+    return false;
+  }
+}
+
+function startsAsJson(place: string): boolean {
+  const file = openSync(place, 'r');
+  try {
+    const start = Buffer.alloc(64);
+    return start.subarray(0, readSync(file, start)).toString().trimStart().startsWith('{');
+  } finally {
+    closeSync(file);
+  }
 }

@@ -9,7 +9,7 @@
  */
 import type { Clock, Timer } from '../../base/index.ts';
 import type { PassResult } from '../../engine/index.ts';
-import { entryOf } from '../../reasons/index.ts';
+import { entryOf, isBlocking, isReason, reasons } from '../../reasons/index.ts';
 import type { ObjectKey } from '../../resources/index.ts';
 import type { ObjectRecord, StateStore } from '../../state/index.ts';
 import { Outstanding } from '../output/outstanding.ts';
@@ -23,6 +23,8 @@ export interface ConvergenceOptions {
   /** Those that are waited for. */
   readonly records: Pick<StateStore, 'records' | 'record'>;
   readonly stableMs: number;
+  /** Whatever passes by itself is awaited, even if it also needs a person; of these objects also the turn that their owner gives. */
+  readonly isAwaited?: ((key: ObjectKey) => boolean) | undefined;
   readonly screen: Pick<ProgressScreen, 'onPass' | 'checking' | 'confirmed'>;
   /** Objects whose status is current. */
   readonly passed: () => ReadonlySet<ObjectKey>;
@@ -72,6 +74,8 @@ export class Convergence {
   }
 
   #isSettled(record: ObjectRecord, passed: ReadonlySet<ObjectKey>): boolean {
+    const { isAwaited } = this.#options;
+    if (isAwaited && isWaiting(record, isAwaited(record.key))) return false;
     return passed.has(record.key) && !this.#unclear.has(record.key) && isSettled(record);
   }
 
@@ -96,6 +100,13 @@ export class Convergence {
     if (stillDue) for (const key of this.#steadiness.confirm()) screen.confirmed(key);
     this.#advance();
   }
+}
+
+/** `isAwaited`: it is not only a replica of a fleet that is awaited. */
+function isWaiting({ report }: ObjectRecord, isAwaited: boolean): boolean {
+  const reason = report?.pending?.reason;
+  if (reason === undefined || !isReason(reason) || !isBlocking(reason)) return false;
+  return reasons[reason].kind === 'waiting' && (isAwaited || entryOf(reason).inPlan !== 'owner');
 }
 
 function isUnclear({ plan, removed }: PassResult): boolean {

@@ -10,7 +10,7 @@ import {
   type ManagedKind,
   type ObjectKey,
 } from '../../resources/index.ts';
-import type { ObjectRecord } from '../../state/index.ts';
+import type { ObjectRecord, PlanFileRecord } from '../../state/index.ts';
 import { Selection, namedTarget, unknownKind, type GivenSelector } from '../selection.ts';
 import { managerItem, type ManagerState } from './manager-state.ts';
 
@@ -111,12 +111,27 @@ function reasonNamed(called: string): string {
   );
 }
 
+/** The plan file that was begun last and is not completed. It may continue until it expires. */
+export function planFileInProgress(files: readonly PlanFileRecord[]): PlanFileRecord | undefined {
+  const last = files.at(-1);
+  return last?.completedAt === undefined ? last : undefined;
+}
+
+function planFileItem({ digest, startedAt, done, left }: PlanFileRecord): object {
+  return { digest, startedAt: rfc3339(startedAt), done, left };
+}
+
 /** As `kubectl get -o json` prints a list. */
-export function statusList(entries: readonly StatusEntry[], manager: ManagerState | undefined): object {
+export function statusList(
+  entries: readonly StatusEntry[],
+  manager: ManagerState | undefined,
+  planFile?: PlanFileRecord,
+): object {
   return {
     apiVersion: 'v1',
     kind: 'List',
     ...(manager ? { manager: managerItem(manager) } : {}),
+    ...(planFile ? { planFile: planFileItem(planFile) } : {}),
     items: entries.map(statusItem),
   };
 }

@@ -1,7 +1,7 @@
 /** `-o` of `status`: text and wide for people, the others for programs. */
 import { InvalidArgumentError, Option } from 'commander';
 import { UserError } from '../../base/index.ts';
-import type { ObjectRecord } from '../../state/index.ts';
+import type { ObjectRecord, PlanFileRecord } from '../../state/index.ts';
 import { complain, print, type Context } from '../context.ts';
 import { structured, type OutputFormat } from '../output/output.ts';
 import { palette } from '../output/render.ts';
@@ -56,11 +56,12 @@ export function printEntries(
   output: StatusOutput,
   entries: readonly StatusEntry[],
   manager?: ManagerState,
+  planFile?: PlanFileRecord,
 ): void {
   switch (output.format) {
     case 'json':
     case 'yaml':
-      return print(context, structured(output.format, statusList(entries, manager)));
+      return print(context, structured(output.format, statusList(entries, manager, planFile)));
     case 'name':
     case 'jsonpath':
       if (manager && isMissing(manager))

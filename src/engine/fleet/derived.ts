@@ -14,7 +14,7 @@
  * The merged objects are versions of one map. Their owners are compared by what their objects follow from, so an edit elsewhere
  * makes none of them anew.
  */
-import { invariant, sameValue, type DigestKey } from '../../base/index.ts';
+import { invariant, sameValue } from '../../base/index.ts';
 import {
   byKind,
   desiredObjects,
@@ -29,7 +29,6 @@ import {
   parseObjectKey,
   traitsOf,
   type CommonSpec,
-  type DataReference,
   type ManagedKind,
   type ObjectKey,
   type OwnerGate,
@@ -38,6 +37,7 @@ import {
 import type { ObjectRecord, OwnerRevision, StateStore } from '../../state/index.ts';
 import type { Kinds, OwnedObject } from '../kind.ts';
 import { derivedUid } from '../plan/index.ts';
+import { contentDigests, hasSameValues, valuesOf, type Data, type Values } from './content.ts';
 import {
   ControlledResources,
   heldMessage,
@@ -46,52 +46,6 @@ import {
   leftMessage,
   type Resources,
 } from './controlled.ts';
-
-type Data = Pick<DesiredSnapshot, 'secrets' | 'configMaps'>;
-type Source = { readonly store: Pick<StateStore, 'digestKey'>; readonly snapshot: Data };
-
-/** Digests of what reaches an owned object when its turn comes, and of the values of Secrets and ConfigMaps in it. */
-export function contentDigests(
-  { store, snapshot }: Source,
-  namespace: string,
-  content: object,
-  references: readonly DataReference[],
-): { readonly digest: string; readonly values: string } {
-  const values = valuesOf(references, namespace, snapshot);
-  return {
-    digest: digestOf(store.digestKey, content, values),
-    values: valuesDigest(store.digestKey, values),
-  };
-}
-
-/** The values are those with which the revision was made. */
-export function hasSameValues(
-  { store, snapshot }: Source,
-  namespace: string,
-  { data, values }: Pick<OwnerRevision, 'data' | 'values'>,
-): boolean {
-  return valuesDigest(store.digestKey, valuesOf(data, namespace, snapshot)) === values;
-}
-
-type Values = readonly (readonly [name: string, value: string | undefined])[];
-
-function valuesOf(references: readonly DataReference[], namespace: string, data: Data): Values {
-  return references.flatMap((reference) => {
-    const values = reference.kind === 'Secret' ? data.secrets : data.configMaps;
-    const found = values.get(`${namespace}/${reference.name}`);
-    return reference.keys.map(
-      (key) => [`${reference.kind}/${reference.name}/${key}`, found?.get(key)?.reveal()] as const,
-    );
-  });
-}
-
-function digestOf(digestKey: DigestKey, content: object, values: Values): string {
-  return digestKey.digest({ content, values: values.map(([name, value]) => [name, value ?? null]) });
-}
-
-function valuesDigest(digestKey: DigestKey, values: Values): string {
-  return digestOf(digestKey, {}, values);
-}
 
 /** What the objects of an owner follow from. */
 interface Basis {

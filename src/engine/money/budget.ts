@@ -151,7 +151,7 @@ export class Budget {
     return keys;
   }
 
-  /** Whether its conditions are others than before. */
+  /** Whether it shows something else than before, but for what grows with time. */
   hasMoved(figures: BudgetFigures): boolean {
     const { limits, warnAt } = this.terms;
     const { hourlyMicros, monthlyMicros } = limits;
@@ -164,6 +164,8 @@ export class Budget {
       thresholds,
       this.waitingCount,
       this.tally?.month,
+      String(figures.burnMicros),
+      this.members.size,
     ]);
     const moved = shown !== this.#shown;
     this.#shown = shown;

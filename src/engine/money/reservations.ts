@@ -249,10 +249,11 @@ export class Reservations {
     const id = record?.externalId ?? '';
     const thing: wire.Service | wire.Volume | undefined = services.get(id) ?? volumes.get(id);
     if (!thing || of === 'creation-to-follow' || isOlder(thing, record)) return 'not yet';
-    if (priceOf(thing.hourlyMicros) !== undefined) return 'priced';
-    return settledStates.has((thing['state'] ?? thing['status']) as string | undefined)
-      ? 'unpriced'
-      : 'not yet';
+    const price = priceOf(thing.hourlyMicros);
+    const isSettled = settledStates.has((thing['state'] ?? thing['status']) as string | undefined);
+    // A price of 0 may be that of a thing that is not in use yet.
+    if (price !== undefined && (price > 0n || isSettled)) return 'priced';
+    return isSettled ? 'unpriced' : 'not yet';
   }
 
   #of(key: ObjectKey): Reservation | undefined {

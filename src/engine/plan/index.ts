@@ -126,6 +126,7 @@ export {
 } from './prices.ts';
 export { protectedReason } from './protected.ts';
 export { quotas, type Quota } from './quotas.ts';
+export type { RosterContent, RosterMoves, RosterPlan } from './roster-plan.ts';
 export { remediationReason } from './restarts.ts';
 export { baselineNow, distrust, isRegressed, lagMs, observed, seenInAnswer, unusableReason } from './seen.ts';
 export { passingStates, settledStates, waitInUnknownState } from './service-states.ts';

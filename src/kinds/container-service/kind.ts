@@ -16,6 +16,7 @@ import { rememberedVariables } from './variables.ts';
 import { exchangeOf } from './exchange.ts';
 import { heldServices } from './held.ts';
 import { serviceDigests, shownService } from './fields.ts';
+import { laterSteps } from './later.ts';
 import { serviceLook, type ServiceLook } from './look.ts';
 import { serviceMarks } from './marks.ts';
 import { planService } from './plan.ts';
@@ -91,6 +92,7 @@ export const containerService = defineKind<
   pricing: (look, step) => servicePricing(step, look.object.spec, present(look)),
   roomFor: (look, step) => replacementPricing(step, look.object.spec),
   demand: (look, step) => serviceDemand(step, look.object.spec, present(look)),
+  later: laterSteps,
   target: (look) => ({
     digests: serviceDigests(look),
     restartToken: look.object.spec.restartToken,

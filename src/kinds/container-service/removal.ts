@@ -74,7 +74,7 @@ export function planReplacement(
 }
 
 /** As it will be once the service has gone. */
-function withoutService(inputs: ServiceInputs): ServiceInputs {
+export function withoutService(inputs: ServiceInputs): ServiceInputs {
   const { replacementVolume, ownsStorage, volumesInAccount } = inputs;
   // A volume that can only grow once nobody uses it waits for us.
   const waitsForUs =

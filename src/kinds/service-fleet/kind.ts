@@ -9,6 +9,7 @@ import type { Measured } from './inputs.ts';
 import { observeFleet } from './measurements.ts';
 import { planFleet } from './plan.ts';
 import { plannedReplicas } from './planned-replicas.ts';
+import { rosterPlan } from './roster-plan.ts';
 import { scaleCost } from './scale-cost.ts';
 import type { ServiceFleetSpec } from './schema.ts';
 import type { FleetState } from './state.ts';
@@ -28,6 +29,7 @@ export const serviceFleet = defineKind<ServiceFleetSpec, never, FleetLook, Measu
   look: fleetLook,
   plan,
   previewed: (look, step) => ({ cost: scaleCost(look, step), owned: plannedReplicas(look, step) }),
+  roster: rosterPlan,
   status: (look) => ({
     health: fleetHealth(look),
     observed: observedFleet(look),

@@ -1,5 +1,6 @@
 /** Everything that the planner of a fleet may see: document, roster, and the records of its replicas. */
-import { contentDigests, hasSameValues, type Reading, type View } from '../../engine/index.ts';
+import { Sensitive } from '../../base/index.ts';
+import { contentDigests, contentValues, hasSameValues, type Reading, type View } from '../../engine/index.ts';
 import { holdFor, protectedReason, type Plan } from '../../engine/plan/index.ts';
 import { isReportedReady } from '../../engine/status/index.ts';
 import {
@@ -53,6 +54,8 @@ export interface FleetLook extends FleetInputs {
   readonly endpoints: readonly FleetEndpoint[];
   /** What it takes of a ServiceTemplate, for the status. */
   readonly template: TemplateState;
+  /** Of the Secrets and ConfigMaps that the document refers to. */
+  readonly presentValues: Sensitive<Readonly<Record<string, string>>>;
 }
 
 export function fleetLook(given: FleetView): FleetLook {
@@ -98,6 +101,7 @@ export function fleetLook(given: FleetView): FleetLook {
       }),
     ),
     present,
+    presentValues: new Sensitive(contentValues(fleet, namespace, present.data)),
     revisions,
     update,
     healthy,

@@ -8,6 +8,9 @@
  * What a request costs is what the provider of the simulation charges (`prices`), whatever the manager believes. A price that this life of the
  * manager was never shown, and no life before it has left to it, it can't count: one request for it may be under way, which then counts nothing. In a dialect that puts things in
  * another way nothing is said of what the manager reads there, and only the balance itself is held against the floor.
+ *
+ * BI1: with a budget, what runs by the latest read, and all that is in flight, stays within its limit; but for what makes anew, or starts again, what
+ * cost as much within the last hour. A limit counts for a while after it was lowered: nobody may have heard of it yet.
  */
 import type { ObjectKey } from '../../../src/resources/index.ts';
 import { providerPrices } from '../plane.ts';
@@ -18,6 +21,11 @@ const freshMs = 60_000;
 const togetherMs = 1000;
 /** What arrives while a request leaves may not have been taken in. */
 const arrivingMs = 50;
+
+/** After an edit, processes may go by what there was before. */
+const unheardMs = 240_000;
+/** For so long the room of what is lost is kept. */
+const keptMs = 3_600_000;
 
 /** What is asked for, and what it adds to the charges of an hour. */
 interface Increase {
@@ -97,21 +105,84 @@ function isFree({ id, isDelivered }: InFlight, { plane: { store } }: View): bool
   return status === undefined || status === 'deleting';
 }
 
+const budgetKey: ObjectKey = 'Budget/default/team';
+
+/** Of the budget, as processes may know it. Undefined: there may be none. */
+function budgetOf(
+  view: View,
+): { readonly scope: 'account' | 'namespace'; readonly limit: number } | undefined {
+  const record = view.disk.record(budgetKey);
+  if (!record || record.deletionRequestedAt !== undefined || !view.isPlain) return undefined;
+  const isRecent = (index: number) =>
+    (view.budgetEdits[index + 1]?.atMs ?? Number.POSITIVE_INFINITY) >= view.nowMs - unheardMs;
+  const recent = view.budgetEdits.filter((_, index) => isRecent(index));
+  const edits = recent.flatMap(({ edit }) => edit ?? []);
+  const [edit] = edits;
+  if (!edit || edits.length < recent.length) return undefined;
+  return { scope: edit.scope, limit: Math.max(...edits.map(({ hourlyMicros }) => hourlyMicros)) };
+}
+
+const withoutCompute = new Set(['paused', 'sleeping', 'deleting']);
+
+/** By the rule of burn, of everything and of what is ours. */
+function burnsOf({ services, volumes }: Json, view: View): Record<'account' | 'namespace', number> {
+  const ours = new Set(view.disk.records().map(({ externalId }) => externalId));
+  const burns = { account: 0, namespace: 0 };
+  const add = (isOurs: boolean, micros: number) => {
+    burns.account += micros;
+    if (isOurs) burns.namespace += micros;
+  };
+  for (const { id, state, hourlyMicros } of services)
+    if (!withoutCompute.has(state)) add(ours.has(id), hourlyMicros);
+  for (const { id, serviceId, status, hourlyMicros } of volumes)
+    if (status !== 'deleting') add(ours.has(id) || ours.has(serviceId), hourlyMicros);
+  return burns;
+}
+
 export const s15Money: Invariant = (view) => {
-  let balances: { readonly atMs: number; readonly micros: number }[] = [];
+  let balances: {
+    readonly atMs: number;
+    readonly micros: number;
+    readonly burns: ReturnType<typeof burnsOf> | undefined;
+  }[] = [];
+  /** What the things of an object cost, and when they were last seen to. */
+  const costs = new Map<ObjectKey, { readonly micros: number; readonly atMs: number }>();
   let known = new Knowledge();
   /** By idempotency key: a request that is repeated has one effect. */
   const inFlight = new Map<string, InFlight>();
 
-  const balanceNow = () => {
+  const latestReads = () => {
     const fresh = balances.filter(({ atMs }) => atMs >= view.nowMs - freshMs);
     const together = fresh.filter(({ atMs }) => atMs >= view.nowMs - togetherMs);
     const takenIn = fresh.filter(({ atMs }) => atMs < view.nowMs - arrivingMs);
-    const counted = [...together, ...takenIn.slice(-1)];
-    return Math.max(Number.NEGATIVE_INFINITY, ...counted.map(({ micros }) => micros));
+    return [...together, ...takenIn.slice(-1)];
+  };
+  const balanceNow = () => Math.max(Number.NEGATIVE_INFINITY, ...latestReads().map(({ micros }) => micros));
+
+  /** `committed`: of all that is in flight, with this request. */
+  const checkBudget = ({ method, path, object }: Exchange, micros: number, committed: number) => {
+    const budget = budgetOf(view);
+    const burns = latestReads().flatMap((read) => read.burns ?? []);
+    if (!budget || burns.length === 0 || micros === 0) return;
+    const before = object && costs.get(object);
+    if (before && before.micros >= micros && before.atMs >= view.nowMs - keptMs) return;
+    const burn = Math.min(...burns.map((each) => each[budget.scope]));
+    if (burn + committed > budget.limit)
+      view.violated(
+        'BI1',
+        `${method} ${path}: ${burn} micro-USD an hour run in the ${budget.scope}, and ${committed} are in flight; the budget is ${budget.limit}`,
+      );
+  };
+  const remember = ({ services, volumes }: Json) => {
+    const byId = new Map([...services, ...volumes].map((thing: Json) => [thing.id, thing]));
+    for (const { key, externalId } of view.disk.records()) {
+      const { state, hourlyMicros: micros } = byId.get(externalId) ?? {};
+      if (micros > 0 && !withoutCompute.has(state)) costs.set(key, { micros, atMs: view.nowMs });
+    }
   };
 
-  const check = ({ key = '', method, path, object }: Exchange, increase: Increase) => {
+  const check = (exchange: Exchange, increase: Increase) => {
+    const { key = '', method, path, object } = exchange;
     const others = [...inFlight].filter(([other, each]) => other !== key && !isFree(each, view));
     const estimate = object && view.disk.intent(object)?.estimate;
     // Prices are written down: a life may know what it was not shown itself. What it counts itself is counted here, too.
@@ -138,6 +209,7 @@ export const s15Money: Invariant = (view) => {
         'S15',
         `${method} ${path}: of a balance of ${balance} micro-USD, ${committed} an hour are committed in ${others.length + 1} request(s); the floor is ${view.minimumBalanceMicros}`,
       );
+    checkBudget(exchange, micros, committed);
     return { ...increase, micros, isProbe };
   };
 
@@ -171,8 +243,13 @@ export const s15Money: Invariant = (view) => {
       if (path !== '/api/account') return;
       balances = [
         ...balances.filter(({ atMs }) => atMs >= view.nowMs - freshMs),
-        { atMs: view.nowMs, micros: body.balanceMicros },
+        {
+          atMs: view.nowMs,
+          micros: body.balanceMicros,
+          burns: view.isPlain && view.budgetEdits.length > 0 ? burnsOf(body, view) : undefined,
+        },
       ];
+      if (view.isPlain && view.budgetEdits.length > 0) remember(body);
       const shown = new Set([...body.services, ...body.volumes].map(({ id }: Json) => id));
       for (const [other, { id, heardAtMs = Number.POSITIVE_INFINITY }] of inFlight)
         if (sentAtMs >= heardAtMs && shown.has(id)) inFlight.delete(other);

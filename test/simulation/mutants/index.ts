@@ -2,6 +2,7 @@
  * Managers that break one rule each, of safety but for one. The rule is broken from outside, by what is handed to the manager or by another
  * method in place of one of its own while a run lasts. The simulation has to find each of them.
  */
+import { budgets } from './budgets.ts';
 import { capacity } from './capacity.ts';
 import { creations } from './creations.ts';
 import { decisions } from './decisions.ts';
@@ -23,4 +24,5 @@ export const mutants: readonly Mutant[] = [
   ...neighbours,
   ...capacity,
   ...fleets,
+  ...budgets,
 ];

@@ -48,6 +48,10 @@ const table: Readonly<Record<string, Row>> = {
   jobs: {
     rooms: ['base', 'kubernetes', 'engine/plan', 'engine', 'kinds/declarations.ts', 'resources', 'telemetry'],
   },
+  'plan-file': {
+    rooms: ['actions', 'base', 'desired', 'engine/plan', 'engine', 'reasons', 'resources', 'state'],
+    packages: ['zod'],
+  },
   manager: { rooms: 'all of the above' },
   policy: {
     rooms: ['base', 'desired', 'engine/plan', 'resources'],

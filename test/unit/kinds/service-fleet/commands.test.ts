@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import { Sensitive } from '../../../../src/base/index.ts';
 import { waitFor } from '../../../../src/engine/plan/index.ts';
 import { parseCommand } from '../../../../src/resources/index.ts';
 import { fleetCommand } from '../../../../src/kinds/service-fleet/commands.ts';
@@ -30,6 +31,7 @@ function lookOf(world: World, more: Partial<FleetLook> = {}): FleetLook {
     uids: new Map(world.replicas.map(({ entry: { slot } }) => [slot, uid(slot)])),
     endpoints: [],
     template: { kind: 'none' },
+    presentValues: new Sensitive({}),
     ...more,
   };
 }

@@ -1,0 +1,63 @@
+import { InvalidArgumentError, Option, type Command } from 'commander';
+import { readAccounts } from '../account/account-contents.ts';
+import { connected, withConnectionFlags, type ConnectionFlags } from '../account/connection.ts';
+import { complain, print, type Context } from '../context.ts';
+import { survey } from '../account/survey.ts';
+import { outputOption } from '../options.ts';
+import { structured, type OutputFormat } from '../output/output.ts';
+import { costReport, costText, type CostBy } from '../account/cost.ts';
+
+interface CostFlags extends ConnectionFlags {
+  readonly output: OutputFormat;
+  readonly by: CostBy;
+  readonly month?: string;
+}
+
+/** `cost`: what everything costs now, by who it is for, and what budgets have spent. */
+export function defineCost(command: Command, context: Context): void {
+  withConnectionFlags(command)
+    .addOption(
+      new Option('--by <what>', 'namespace, account, fleet, or label=KEY')
+        .argParser(parseBy)
+        .default({ by: 'namespace' }, 'namespace'),
+    )
+    .addOption(
+      new Option('--month <month>', 'of the budgets, such as 2026-11; default the present one').argParser(
+        parseMonth,
+      ),
+    )
+    .addOption(outputOption())
+    .action(async (flags: CostFlags) => {
+      const report = await connected(context, flags, async ({ accounts, fleet }) => {
+        const read = await readAccounts(context, accounts);
+        for (const line of read.flatMap(({ missing }) => missing)) complain(context, line);
+        const held = read.map(({ account, contents }) => ({
+          account: account.key,
+          holdings: survey(contents, fleet),
+        }));
+        return costReport(
+          {
+            accounts: held,
+            labelsOf: (key) =>
+              fleet?.snapshot.objects.get(key)?.labels ?? fleet?.store.record(key)?.manifest.labels ?? {},
+            records: fleet?.store.records() ?? [],
+            month: flags.month,
+          },
+          flags.by,
+        );
+      });
+      print(context, flags.output === 'text' ? costText(report) : structured(flags.output, report));
+    });
+}
+
+function parseBy(text: string): CostBy {
+  if (text === 'namespace' || text === 'account' || text === 'fleet') return { by: text };
+  const key = /^label=(?<key>.+)$/.exec(text)?.groups?.['key'];
+  if (key !== undefined) return { by: 'label', key };
+  throw new InvalidArgumentError('expected namespace, account, fleet, or label=KEY');
+}
+
+function parseMonth(text: string): string {
+  if (/^\d{4}-(?:0[1-9]|1[0-2])$/.test(text)) return text;
+  throw new InvalidArgumentError('expected a month, such as 2026-11');
+}

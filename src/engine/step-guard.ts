@@ -1,0 +1,59 @@
+/**
+ * What else decides whether something is done, beside the planners: a plan that people have reviewed, of which nothing else may be
+ * done (plan-file/guard.ts). It is asked before a step is recorded, once more just before its request leaves, and before a change
+ * of a roster is saved.
+ */
+import type { DesiredObject } from '../desired/index.ts';
+import { holdFor, type Plan, type RosterPlan, type Step } from './plan/index.ts';
+import type { ObjectKey } from '../resources/index.ts';
+import type { ObjectRecord } from '../state/index.ts';
+import type { Decision, Foreseen } from './decision.ts';
+import type { Pass } from './pass.ts';
+
+export interface GuardedStep {
+  readonly key: ObjectKey;
+  readonly step: Step;
+  readonly record: ObjectRecord;
+  /** Undefined: its document is gone. */
+  readonly object: DesiredObject | undefined;
+}
+
+export interface StepGuard {
+  /** Why the step must not be taken. Undefined: it may be. */
+  refusesStep(step: GuardedStep): string | undefined;
+  /** The same of a pass of an object that owns others. `roster` undefined: what it leads to is not known. */
+  refusesRoster(key: ObjectKey, roster: RosterPlan | undefined): string | undefined;
+}
+
+interface Guarded {
+  readonly guard?: StepGuard | undefined;
+  readonly fleet: {
+    readonly snapshot: { readonly objects: { get(key: ObjectKey): DesiredObject | undefined } };
+  };
+}
+
+const reason = 'NotInPlan';
+
+export function refusedStep({ guard, fleet }: Guarded, pass: Pass, step: Step): Plan | undefined {
+  const object = fleet.snapshot.objects.get(pass.key);
+  const message = guard?.refusesStep({ key: pass.key, step, record: pass.record(), object });
+  return message === undefined ? undefined : holdFor(reason, message, { steps: [step] });
+}
+
+export function guardedRoster({ guard }: Guarded, pass: Pass, decision: Decision): Decision {
+  if (!guard || !pass.kind.roster) return decision;
+  const message = guard.refusesRoster(pass.key, pass.roster(decision.plan));
+  return message === undefined ? decision : { ...decision, plan: holdFor(reason, message) };
+}
+
+/** Of a preview: what a plan file records of the object beside its plan. */
+export function foreseen(
+  { mode }: { readonly mode: 'manage' | 'preview' },
+  pass: Pass,
+  plan: Plan,
+): { readonly foreseen?: Foreseen } {
+  if (mode === 'manage') return {};
+  const observation = pass.observation();
+  const value = observation.kind === 'present' ? observation.value : undefined;
+  return { foreseen: { later: pass.later(plan), roster: pass.roster(plan), value } };
+}

@@ -1,0 +1,85 @@
+/** What a fleet costs, and what an account was charged, as the command line shows it. */
+import { expect, test } from 'vitest';
+import { apiVersion } from '../../src/resources/index.ts';
+import { apiKey, ControlPlane } from '../support/processes/control-plane.ts';
+import { account, createFleet, service, type Json } from '../support/processes/fleet.ts';
+import { fleetOf } from '../support/processes/replicas.ts';
+import { eventually, fleetkeeper, temporaryFolder } from '../support/processes/processes.ts';
+
+const each = 13_500;
+const accounts = `accounts: [{name: acme, email: a@b.example, balanceMicros: 1000000000, apiKeys: [${apiKey}]}]`;
+
+const labelled = (name: string, team: string): object => ({
+  ...service(name),
+  metadata: { name, labels: { team } },
+});
+
+async function world() {
+  const folder = await temporaryFolder();
+  const plane = await new ControlPlane(folder, { accounts }).start();
+  const fleet = await createFleet(folder);
+  await fleet.write('account.yaml', account(plane.url));
+  const report = async (...args: string[]): Promise<Json> => {
+    const { stdout, code, stderr } = await fleetkeeper([...args, ...fleet.flags, '-o', 'json']);
+    expect([code, stderr]).toEqual([0, '']);
+    return JSON.parse(stdout);
+  };
+  return { plane, fleet, report };
+}
+
+test('what everything costs adds up to the account, whatever it is divided by', async () => {
+  const { plane, fleet, report } = await world();
+  const limits = { monthlyMicros: 50_000_000 };
+  await fleet.write('budget.yaml', [
+    { apiVersion, kind: 'Budget', metadata: { name: 'all' }, spec: { namespace: true, limits } },
+  ]);
+  await fleet.write('web.yaml', [
+    labelled('a', 'search'),
+    labelled('b', 'search'),
+    labelled('c', 'shop'),
+    service('d'),
+  ]);
+  await fleet.write('llm.yaml', [fleetOf('llm', { replicas: 2 })]);
+  await plane.call('POST', '/api/services', {
+    name: 'foreign',
+    region: 'standard',
+    image: 'nginx',
+    resources: { gpuCount: 0, cpu: 2, memoryGb: 1 },
+  });
+  fleet.run();
+  await fleet.untilReady(8);
+  await eventually(
+    'the budget',
+    async () => (await fleet.records()).get('Budget/all')?.status?.['members'] === 6,
+  );
+  const total = { things: 7, hourlyMicros: 6 * each + 25_500, unpriced: 0 };
+  const unmanaged = { things: 1, hourlyMicros: 25_500, unpriced: 0 };
+  const rows = async (...by: string[]) => {
+    const { rows: found, ...rest } = await report('cost', ...by);
+    expect(rest).toMatchObject({ total, unmanaged });
+    return Object.fromEntries(found.map(({ name, hourlyMicros }: Json) => [name, hourlyMicros / each]));
+  };
+  expect(await rows()).toEqual({ [fleet.namespace]: 6 });
+  expect(await rows('--by', 'label=team')).toEqual({ search: 2, shop: 1, null: 3 });
+  expect(await rows('--by', 'fleet')).toEqual({ llm: 2, null: 4 });
+  expect(await rows('--by', 'account')).toEqual({ [`${fleet.namespace}/default`]: 6 });
+  const { budgets } = await report('cost');
+  expect(budgets).toMatchObject([{ name: 'all', limitMicros: 50_000_000, unattributedMicros: null }]);
+  expect(budgets[0].forecastMicros).toBeGreaterThan(budgets[0].spentMicros);
+  const { stdout } = await fleetkeeper(['cost', ...fleet.flags, '--by', 'label=team']);
+  expect(stdout).toContain('not managed by this fleet');
+  expect(stdout).toMatch(/^BUDGET +MONTH +SPENT/m);
+});
+
+test('a ledger is shown with the oldest entry first, and of one account', async () => {
+  const { fleet, report } = await world();
+  await fleet.write('web.yaml', [service('a')]);
+  fleet.run();
+  await fleet.untilReady(1);
+  const { entries } = await report('ledger');
+  expect(entries.length).toBeGreaterThan(0);
+  const times = entries.map(({ createdAt }: Json) => createdAt);
+  expect(times).toEqual([...times].sort((left, right) => left - right));
+  const { code, stderr } = await fleetkeeper(['ledger', ...fleet.flags, '--follow', '-o', 'json']);
+  expect([code, stderr]).toEqual([1, expect.stringContaining('write -o jsonl')]);
+});
