@@ -1,6 +1,6 @@
 /** The scripts of `examples/ci/`, as a CI job runs them: on real processes, with a forge that is asked for its comments. */
 import { spawn } from 'node:child_process';
-import { mkdir, readFile, writeFile } from 'node:fs/promises';
+import { mkdir, readFile, rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { expect, test } from 'vitest';
 import { parse, stringify } from 'yaml';
@@ -28,6 +28,8 @@ async function checkout() {
       documents.map((document) => stringify(document)).join('---\n'),
     );
   await write('account.yaml', account(plane.url));
+  // How long what was started must stay Ready is no question here.
+  await writeFile(path.join(folder, 'fleetkeeper.yaml'), 'source: fleet\ncommands: {apply: {stable: 0s}}\n');
   const environment = {
     PATH: [bin, path.dirname(process.execPath), process.env['PATH']].join(':'),
     FLEETKEEPER_DIGEST_KEY: 'a-digest-key-of-the-test-0123456789abcdef',
@@ -95,20 +97,86 @@ test('a change is planned: the comment is Markdown with its objects, and changes
   expect(comment).toContain('1 to create');
 });
 
-test('an error and a denial fail the job, and the comment shows them', async () => {
-  const { folder, write, job, text } = await checkout();
-  await write('web.yaml', [service('web', { imgae: 'x' })]);
-  expect((await job('plan.sh')).code).toBe(1);
-  expect(await text('plan/plan.md')).toContain('unknown field');
-  await write('web.yaml', [service('web')]);
-  const rules = [{ name: 'nothing', deny: 'true', message: 'not today' }];
+function writePolicy(folder: string, deny: string): Promise<void> {
+  const rules = [{ name: 'nothing', deny, message: 'not today' }];
   const policy = {
     apiVersion: 'fleetkeeper.dev/v1alpha1',
     kind: 'PlanPolicy',
     metadata: { name: 'p' },
     rules,
   };
-  await writeFile(path.join(folder, 'policy.yaml'), stringify(policy));
+  return writeFile(path.join(folder, 'policy.yaml'), stringify(policy));
+}
+
+/** With the digest that somebody has approved. */
+async function approved({ job, text }: Awaited<ReturnType<typeof checkout>>, more = {}) {
+  return job('apply.sh', { DIGEST: (await text('plan/plan.digest')).trim(), ...more });
+}
+
+test('what was approved by its digest is applied, once, by a job that has nothing but the file', async () => {
+  const ci = await checkout();
+  const { folder, plane, write, job, text } = ci;
+  await write('web.yaml', [service('web')]);
+  expect((await job('plan.sh')).code).toBe(0);
+  expect(await text('plan/plan.digest')).toMatch(/^sha256:[0-9a-f]{64}\n$/);
+  expect((await approved(ci)).code).toBe(0);
+  // The next job has no state file of this one.
+  await rm(path.join(folder, 'fleet/.fleetkeeper'), { recursive: true });
+  expect((await job('plan.sh')).code).toBe(0);
+  expect(await text('plan/plan.md')).toContain('Nothing to do');
+  const creations = (await plane.requests()).filter(
+    ({ method, path: at }) => method === 'POST' && at === '/api/services',
+  );
+  expect(creations).toHaveLength(1);
+});
+
+test('another file than the approved one, and a world that has moved, are refused, and nothing is sent', async () => {
+  const ci = await checkout();
+  const { plane, write, job } = ci;
+  const mutations = async () => (await plane.requests()).filter(({ method }) => method !== 'GET').length;
+  await write('web.yaml', [service('web')]);
+  await job('plan.sh');
+  const other = await approved(ci, { DIGEST: `sha256:${'0'.repeat(64)}` });
+  expect([other.code, other.stderr]).toEqual([
+    3,
+    expect.stringContaining('is refused, and nothing was applied'),
+  ]);
+  expect(await mutations()).toBe(0);
+  expect((await approved(ci)).code).toBe(0);
+  // Reviewed, and then somebody edits the document in another way.
+  await write('web.yaml', [service('web', { image: 'ghcr.io/acme/app:2' })]);
+  await job('plan.sh');
+  await write('web.yaml', [service('web', { image: 'ghcr.io/acme/app:3' })]);
+  const before = await mutations();
+  const moved = await approved(ci);
+  expect([moved.code, moved.stderr]).toEqual([3, expect.stringContaining('plan --out')]);
+  expect(await mutations()).toBe(before);
+});
+
+test('a policy that is stricter than at the review stops the approved file', async () => {
+  const ci = await checkout();
+  const { folder, plane, write, job } = ci;
+  await write('web.yaml', [service('web'), service('api')]);
+  await job('plan.sh');
+  await writePolicy(folder, "object.metadata.name == 'web'");
+  const denied = await approved(ci, { POLICY: 'policy.yaml' });
+  expect([denied.code, denied.stderr]).toEqual([4, expect.stringContaining('not today')]);
+  expect((await plane.requests()).filter(({ method }) => method !== 'GET')).toEqual([]);
+  // What is denied is in no file that is made now, and the rest can be applied.
+  expect((await job('plan.sh', { POLICY: 'policy.yaml' })).code).toBe(4);
+  expect((await approved(ci, { POLICY: 'policy.yaml' })).code).toBe(0);
+  expect(
+    (await plane.requests()).filter(({ method, path: at }) => method === 'POST' && at === '/api/services'),
+  ).toHaveLength(1);
+});
+
+test('an error and a denial fail the job, and the comment shows them', async () => {
+  const { folder, write, job, text } = await checkout();
+  await write('web.yaml', [service('web', { imgae: 'x' })]);
+  expect((await job('plan.sh')).code).toBe(1);
+  expect(await text('plan/plan.md')).toContain('unknown field');
+  await write('web.yaml', [service('web')]);
+  await writePolicy(folder, 'true');
   expect((await job('plan.sh', { POLICY: 'policy.yaml' })).code).toBe(4);
   expect(await text('plan/plan.md')).toContain('not today');
 });
@@ -188,7 +256,15 @@ test('the workflows run these scripts, and their steps are nothing else', async 
   const jobs: Json[] = Object.values(github.jobs);
   const steps: string[] = jobs.flatMap(({ steps: all }) => all.flatMap((step: Json) => step.run ?? []));
   const other = steps.filter((step) => !known.test(step));
-  expect(other).toEqual(['npm install --global fleetkeeper', 'cat plan/plan.md >> "$GITHUB_STEP_SUMMARY"']);
+  expect([...new Set(other)]).toEqual([
+    'npm install --global fleetkeeper',
+    'cat plan/plan.md >> "$GITHUB_STEP_SUMMARY"',
+    'echo "digest=$(cat plan/plan.digest)" >> "$GITHUB_OUTPUT"',
+  ]);
   const gitlab: Json = parse(await readFile(path.join(examples, 'gitlab.yaml'), 'utf8'));
-  expect(gitlab.plan.script).toEqual(['sh ci/plan.sh']);
+  expect([...gitlab.plan.script, ...gitlab.apply.script]).toEqual([
+    'sh ci/plan.sh',
+    'echo "DIGEST=$(cat plan/plan.digest)" > plan.env',
+    'sh ci/apply.sh',
+  ]);
 });
