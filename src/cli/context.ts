@@ -54,8 +54,8 @@ export function explainError(context: Context, { message, remedy }: UserError): 
 
 /**
  * Exit codes of `plan`, and of the others as far as they apply. `noManager`: what `status` shows is no longer kept up to date. `refused`:
- * of `apply PLANFILE`, the world, the file or the account is not what was reviewed. `unfinished`: of `apply PLANFILE`, steps are left, and the same file may continue. `failed` is
- * stronger than all. `notRun`: somebody else's command has not run, or nobody knows what came of it; as `docker exec` has it.
+ * of `apply PLANFILE`, the world, the file or the account is not what was reviewed. `denied`: a policy denies something of the plan; stronger
+ * than `changes`. `unfinished`: of `apply PLANFILE`, steps are left, and the same file may continue. `failed` is stronger than all. `notRun`: somebody else's command has not run, or nobody knows what came of it; as `docker exec` has it.
  */
 export const exitCodes = {
   ok: 0,
@@ -63,6 +63,7 @@ export const exitCodes = {
   changes: 2,
   noManager: 3,
   refused: 3,
+  denied: 4,
   unfinished: 5,
   notRun: 125,
 } as const;

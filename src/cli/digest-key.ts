@@ -13,7 +13,7 @@
  */
 import { statSync } from 'node:fs';
 import { UserError, credentialKeyBytes, suppliedKeyBytes } from '../base/index.ts';
-import { readFolder } from '../desired/index.ts';
+import { readFolder, type DesiredSnapshot } from '../desired/index.ts';
 import { AccountKeys, accountSpecs } from '../manager/index.ts';
 import type { OwnerChoice, SharedKey } from '../state/index.ts';
 import type { Context } from './context.ts';
@@ -27,14 +27,15 @@ const leastCharacters = 32;
 /** The least that is taken for a random API key. */
 const leastCredentialCharacters = 16;
 
-/** By what the state `file` of a folder marks what it owns. */
+/** By what the state `file` of a folder marks what it owns. `read`: the documents, where the source is no folder. */
 export async function fleetIdentity(
   context: Context,
   flags: IdentityFlags,
   file: string,
+  read = () => readFolder(flags.source),
 ): Promise<OwnerChoice> {
   const owner = ownerChoice(flags);
-  const digestKey = suppliedKey(context, flags) ?? (await credentialKey(context, flags, file));
+  const digestKey = suppliedKey(context, flags) ?? (await credentialKey(context, flags, file, read));
   return { ...owner, digestKey };
 }
 
@@ -62,17 +63,18 @@ function keyOf(text: string, suppliedBy: string): SharedKey {
 }
 
 /** Its lock makes it, empty. */
-function isWritten(file: string): boolean {
+export function isWritten(file: string): boolean {
   return (statSync(file, { throwIfNoEntry: false })?.size ?? 0) > 0;
 }
 
 async function credentialKey(
   context: Context,
-  { source, owner }: IdentityFlags,
+  { owner }: IdentityFlags,
   file: string,
+  read: () => Promise<DesiredSnapshot>,
 ): Promise<SharedKey | undefined> {
   if (owner === undefined || isWritten(file)) return undefined;
-  const snapshot = await readFolder(source);
+  const snapshot = await read();
   const environment = environmentAccount(context);
   const keys = new AccountKeys(environment);
   const found = [...accountSpecs(snapshot, environment)].flatMap(([name, { spec, origin }]) => {

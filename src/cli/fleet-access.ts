@@ -1,6 +1,13 @@
 /** Read access to a fleet: a folder and its state file, or a cluster. Nothing is written to either. */
-import { provisionalKey, messageOf } from '../base/index.ts';
-import { createClusterSource, type DesiredSnapshot, type DesiredSource } from '../desired/index.ts';
+import { UserError, provisionalKey, messageOf } from '../base/index.ts';
+import {
+  ClusterOverlay,
+  createClusterSource,
+  readFolder,
+  type DesiredSnapshot,
+  type DesiredSource,
+  type OverlayCheck,
+} from '../desired/index.ts';
 import { KubernetesError, readLease, type KubernetesApi, type LeaseHolder } from '../kubernetes/index.ts';
 import { leaseName, watchedByStore } from '../manager/index.ts';
 import { Admission, DerivedObjects, oneShotGrace } from '../engine/index.ts';
@@ -22,6 +29,8 @@ export interface FleetFlagsOf extends ClusterFlags {
   readonly state?: string;
   readonly owner?: string;
   readonly digestKeyFile?: string;
+  /** Of a cluster: a folder of documents that are taken as applied. */
+  readonly with?: string;
 }
 
 export interface FleetAccess {
@@ -31,6 +40,8 @@ export interface FleetAccess {
   readonly store: StateStore;
   /** Who keeps the state up to date. */
   manager(): Promise<ManagerState>;
+  /** How the documents on top of a cluster were checked. */
+  readonly overlay?: OverlayCheck;
   /** After the source was stopped. */
   close(): Promise<void>;
 }
@@ -86,8 +97,10 @@ async function readCluster(context: Context, flags: FleetFlagsOf): Promise<Fleet
   const store = new ClusterStore({ api: undefined, reader: api, identity, clock, random });
   const { watchNamespaces: namespaces = [], shard } = flags;
   const logger = createLogger('silent');
-  const source = createClusterSource({
-    api,
+  const overlay =
+    flags.with === undefined ? undefined : await overlayOf(context, api, flags.with, namespaces);
+  const cluster = createClusterSource({
+    api: overlay?.api ?? api,
     namespaces,
     shard,
     giveUpAfterMs: answerMs,
@@ -98,7 +111,7 @@ async function readCluster(context: Context, flags: FleetFlagsOf): Promise<Fleet
   });
   return {
     source: watchedByStore({
-      source,
+      source: overlay?.source(cluster) ?? cluster,
       store,
       onNoticed: () => undefined,
       onFailure: () => undefined,
@@ -107,6 +120,7 @@ async function readCluster(context: Context, flags: FleetFlagsOf): Promise<Fleet
     }),
     store,
     manager: async () => managerOfCluster(await leaseOf(api, namespace, leaseName(shard)), clock.wallMs()),
+    ...(overlay ? { overlay: overlay.checked } : {}),
     close: () => api.close(),
   };
 }
@@ -128,6 +142,38 @@ async function identityIn(api: KubernetesApi, owner: string | undefined) {
     if (error instanceof KubernetesError && error.status === 403) return { known, namespace: api.namespace };
     throw error;
   }
+}
+
+async function overlayOf(
+  { random }: Context,
+  api: KubernetesApi,
+  folder: string,
+  namespaces: readonly string[],
+): Promise<ClusterOverlay> {
+  const documents = await readFolder(folder);
+  const outside = [...documents.objects.values()].find(
+    ({ namespace }) => namespaces.length > 0 && !namespaces.includes(namespace),
+  );
+  if (outside) {
+    throw new UserError(
+      `${outside.location.file}: ${outside.key} is in a namespace that --watch-namespaces leaves out`,
+      'add the namespace, or leave the flag out',
+    );
+  }
+  const overlay = new ClusterOverlay({ api, documents, uid: () => random.uuid() });
+  try {
+    await overlay.prepare();
+  } catch (error) {
+    await api.close();
+    if (!(error instanceof KubernetesError)) throw error;
+    const remedy = `check that ${api.description} answers, that the CRDs are installed, and that you may \`get\` and \`list\` the kinds`;
+    throw new UserError(
+      `the documents of ${folder} can't be compared with the cluster: ${error.message}`,
+      remedy,
+      error,
+    );
+  }
+  return overlay;
 }
 
 /** A text if it can't be read: not everybody who may read the objects may read the Lease. */

@@ -18,8 +18,9 @@ export interface FleetFlags extends ClusterFlags, LogFlags {
   readonly acceptIdentity?: string;
 }
 
-export function withFleetFlags(command: Command, defaultLevel: LogLevel): Command {
-  const source = sourceOption('folder (or file) of YAML documents, or `kubernetes`');
+/** `others`: further sources that the command has. */
+export function withFleetFlags(command: Command, defaultLevel: LogLevel, others = ''): Command {
+  const source = sourceOption(`folder (or file) of YAML documents, or \`kubernetes\`${others}`);
   return withStateFlags(withClusterFlags(command.addOption(source)), defaultLevel);
 }
 
@@ -111,8 +112,13 @@ export function logFormatOption(): Option {
 }
 
 export function outputOption(): Option {
-  return new Option('-o, --output <format>', 'text for people, json and yaml for programs')
-    .choices(outputFormats)
+  return outputOptionWith([], '');
+}
+
+/** With formats that only some commands have. */
+export function outputOptionWith(formats: readonly string[], meaning: string): Option {
+  return new Option('-o, --output <format>', `text for people, json and yaml for programs${meaning}`)
+    .choices([...outputFormats, ...formats])
     .default('text');
 }
 

@@ -4,6 +4,7 @@ export {
   type ClusterDesiredSource,
   type ClusterSourceOptions,
 } from './cluster/cluster-source.ts';
+export { ClusterOverlay, type OverlayCheck } from './cluster/overlay.ts';
 export type { Shard } from './cluster/cluster-shard.ts';
 export { setSpecField, type EditedText } from './field-edit.ts';
 export { createFileSource } from './folder/file-source.ts';

@@ -2,6 +2,8 @@
 export const limits = {
   /** Of one file. */
   fileBytes: 1024 * 1024,
+  /** Of standard input, which has a whole source. */
+  inputBytes: 64 * 1024 * 1024,
   /** Of one file, and of a whole source. */
   documents: 10_000,
   files: 10_000,

@@ -27,7 +27,7 @@ import { identityAdvice, identityOf } from './identity.ts';
 import { limits } from './limits.ts';
 import { pathText, printable } from './problem.ts';
 import { isSettingsFile } from './settings-file.ts';
-import type { DesiredObject, Location, Problem } from './source.ts';
+import type { DesiredObject, Location, Problem, WrittenDocument } from './source.ts';
 import { isPlainMap, lineAt, readYaml, type Fault, type Path, type YamlDocument } from './yaml.ts';
 
 interface ReadObject {
@@ -72,9 +72,13 @@ export interface ParsedFile {
 }
 
 /** Reads one file of YAML or JSON with any number of documents. Messages name the file as `file`. */
-export function parseFile(file: string, text: string | Buffer): ParsedFile {
-  if (Buffer.byteLength(text) > limits.fileBytes) {
-    return refusedFile(file, `is larger than ${limits.fileBytes / 1024 / 1024} MiB`, 'split it');
+export function parseFile(
+  file: string,
+  text: string | Buffer,
+  longest: number = limits.fileBytes,
+): ParsedFile {
+  if (Buffer.byteLength(text) > longest) {
+    return refusedFile(file, `is larger than ${longest / 1024 / 1024} MiB`, 'split it');
   }
   const decoded = typeof text === 'string' ? text : decodeUtf8(text);
   if (decoded === undefined) return refusedFile(file, 'is not UTF-8 text', 'save it as UTF-8');
@@ -228,6 +232,8 @@ class FileReading {
       location,
       locate: (path) => this.#locate(entry, path),
       gives: (field) => Object.hasOwn(value['spec'] ?? {}, field),
+      // It has passed the schema.
+      written: () => value as unknown as WrittenDocument,
     };
     this.#documents.push({ is: 'object', id: key, location, object });
   }

@@ -50,10 +50,20 @@ export interface DesiredObject<Kind extends ManagedKind = ManagedKind> {
   locate(path: readonly (string | number)[]): Location;
   /** In a folder only: the document has this field of its spec, and it is no default. */
   readonly gives?: (field: string) => boolean;
+  /** In a folder only: the document without defaults. */
+  written?(): WrittenDocument;
   /** In a cluster only. */
   readonly cluster?: ClusterFacts;
   /** Of an object without a document: what it follows from. */
   readonly derived?: Derivation;
+}
+
+export interface WrittenDocument {
+  readonly metadata: {
+    readonly labels?: Readonly<Record<string, string>>;
+    readonly annotations?: Readonly<Record<string, string>>;
+  };
+  readonly spec?: unknown;
 }
 
 /** Of an object that another one owns (engine/fleet/derived.ts). */

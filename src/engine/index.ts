@@ -30,6 +30,7 @@ export * from './money/funds.ts';
 export * from './money/money.ts';
 export * from './outcomes/capacity-memory.ts';
 export * from './reconciler.ts';
+export * from './step-policy.ts';
 export type { GuardedStep, StepGuard } from './step-guard.ts';
 export type { Foreseen, PassResult } from './decision.ts';
 export type { ReconcilerOptions } from './reconciler-options.ts';

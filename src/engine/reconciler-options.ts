@@ -13,6 +13,7 @@ import type { Money } from './money/money.ts';
 import type { CapacityMemory } from './outcomes/capacity-memory.ts';
 import type { Owner } from './plan/index.ts';
 import type { StepGuard } from './step-guard.ts';
+import type { StepPolicy } from './step-policy.ts';
 
 export interface ReconcilerOptions extends Pick<ExchangeOptions, 'isSelected'> {
   readonly store: StateStore;
@@ -31,6 +32,8 @@ export interface ReconcilerOptions extends Pick<ExchangeOptions, 'isSelected'> {
   readonly registrations: ActivityRegistrations;
   /** In a cluster: makes the resources of what an object owns as its roster requires, once that is durable. */
   readonly ownedResources?: { sync(owner: ObjectKey): Promise<void> } | undefined;
+  /** The rules of `--policy`. A preview is judged by whoever asks for it. */
+  readonly policy?: StepPolicy | undefined;
   /** Only what it lets pass is done. Undefined: everything that is planned. */
   readonly guard?: StepGuard | undefined;
   /** After an unknown outcome: how long the request may still take effect. */

@@ -8,12 +8,9 @@
  */
 import type { Outcome } from '../api/index.ts';
 import { sameValue } from '../base/index.ts';
-import { placeText } from '../desired/index.ts';
 import { execute, fingerprint, type Receipt } from './mutation/index.ts';
-import { isKeyHold } from '../observed/index.ts';
 import {
   activitiesFreshMs,
-  holdFor,
   inSync,
   observed,
   remediationReason,
@@ -28,9 +25,9 @@ import { parseObjectKey, type ObjectKey } from '../resources/index.ts';
 import { lastReport, type ObjectRecord } from '../state/index.ts';
 import { buildStatus } from './status/index.ts';
 import type { AccountHandle } from './accounts.ts';
-import { giveUpAdvice } from './fleet/advice.ts';
+import { blockedBy } from './blocked.ts';
 import { Creations } from './outcomes/creations.ts';
-import { decide, fromGate, undecided, withUnconfirmed, type Decision, type PassResult } from './decision.ts';
+import { decide, undecided, withUnconfirmed, type Decision, type PassResult } from './decision.ts';
 import { causeOfNewDrift } from './observation/drift-cause.ts';
 import { DriftWatch, type DriftWatchOptions } from './observation/drift-watch.ts';
 import { ErrorReasons } from './outcomes/error-reasons.ts';
@@ -42,6 +39,7 @@ import { reportSaved } from './pass-labels.ts';
 import { Pass } from './pass.ts';
 import { foreseen, guardedRoster, refusedStep } from './step-guard.ts';
 import type { ReconcilerOptions } from './reconciler-options.ts';
+import { PolicyGate } from './step-policy.ts';
 import { Settlement } from './outcomes/settlement.ts';
 import { Transitions } from './observation/transitions.ts';
 import { ReadConsistency } from './observation/read-consistency.ts';
@@ -64,6 +62,7 @@ export class Reconciler {
   readonly #transitions: Transitions;
   readonly #readConsistency: ReadConsistency;
   readonly #waits = new Waits();
+  readonly #policy: PolicyGate;
 
   constructor(options: ReconcilerOptions) {
     this.#options = options;
@@ -77,6 +76,7 @@ export class Reconciler {
     this.#readConsistency = new ReadConsistency(options);
     this.#settlement = new Settlement(options, this.#creations);
     this.#transitions = new Transitions(options.logger);
+    this.#policy = new PolicyGate(options);
   }
 
   /**
@@ -97,18 +97,19 @@ export class Reconciler {
     const planned = { key, uid, deletionRequestedAt, generation };
     const pass = this.#passOf(key);
     const account = pass.account();
-    const blocked = this.#blocked(record, pass, account);
+    const blocked = blockedBy(this.#options, this.#creations, record, pass, account);
     const { handle } = account;
     const againAfterMs = blocked && (await pass.whileHeld(account));
     const used = handle && lane !== 'resync' ? { ...handle, api: handle.api.urgent(lane) } : handle;
     const made = blocked ? undecided(blocked) : await this.#planAndAct(record, pass, used);
-    const decision = blocked ? made : guardedRoster(this.#options, pass, made);
+    const decision = blocked ? made : this.#policy.ofRoster(pass, guardedRoster(this.#options, pass, made));
     const plan = this.#options.money.priced(handle, pass, this.#options.fleet.located(key, decision.plan));
     if (blocked) this.#exchanges.forget(key);
     this.#options.capacity.concluded(key, plan);
     const partners = blocked ? [] : this.#exchanges.saw(key, plan, pass, handle);
     const wakes = [...partners, ...this.#options.capacity.wakes(), ...this.#options.money.wakes()];
-    const result = { ...(await this.#conclude(planned, pass, { ...decision, plan }, handle)), wakes };
+    const concluded = await this.#conclude(planned, pass, { ...decision, plan }, handle);
+    const result = { ...concluded, wakes, news: [...(concluded.news ?? []), ...this.#policy.news(key)] };
     await this.#options.ownedResources?.sync(key);
     return againAfterMs === undefined
       ? result
@@ -120,37 +121,6 @@ export class Reconciler {
     const [driftWatch, absenceProofs] = [this.#driftWatch, this.#absenceProofs];
     const passOptions = { ...this.#options, driftWatch, absenceProofs };
     return new Pass(key, kinds[parseObjectKey(key).kind], passOptions);
-  }
-
-  /** What prevents an observation of the object. */
-  #blocked(record: ObjectRecord, pass: Pass, account: ReturnType<Pass['account']>): Plan | undefined {
-    const { fleet } = this.#options;
-    if (fleet.behind === 'first') return behindSource(fleet);
-    const problem = fleet.snapshot.unusable.get(record.key)?.[0];
-    if (problem) {
-      return holdFor(
-        'InvalidSpec',
-        `${placeText(problem)}: ${problem.path ? `${problem.path}: ` : ''}${problem.message}; ${problem.remedy}`,
-      );
-    }
-    const annotation = fleet.annotationProblem(record.key);
-    if (annotation) {
-      const { name, message } = annotation;
-      return holdFor('InvalidAnnotation', message, { path: ['metadata', 'annotations', name] });
-    }
-    const gate = fleet.lingering.get(record.key);
-    if (gate) return fromGate(gate);
-    const { handle } = account;
-    const kept = this.#creations.keeps(pass, handle);
-    if (account.problem) return pass.released(handle !== undefined) ? (kept ?? inSync()) : account.problem;
-    const failure = handle?.informer.failure;
-    // A task does not need the account read, so its activity must not depend on it.
-    if (!failure || pass.kind.needsNoAccountRead) return undefined;
-    if (pass.isGivenUp()) return kept ?? inSync();
-    const { reason, message } = failure;
-    const text = `${message}${giveUpAdvice(record)}`;
-    if (isKeyHold(reason)) return holdFor(reason, text);
-    return waitFor(reason, text, reason === 'CredentialMissing' ? { stalled: true } : {});
   }
 
   async #planAndAct(record: ObjectRecord, pass: Pass, account: AccountHandle | undefined): Promise<Decision> {
@@ -211,6 +181,7 @@ export class Reconciler {
     const obstacle =
       behindSource(this.#options.fleet) ??
       unverified(account, plan) ??
+      this.#policy.obstacle(pass.record(), plan, this.#costOf(account, pass)) ??
       refusedStep(this.#options, pass, plan.step) ??
       this.#backoffs.find(pass.record(), plan.step, account, demand !== undefined) ??
       this.#exchanges.obstacle(plan, pass, account) ??
@@ -225,6 +196,7 @@ export class Reconciler {
   async #execute(pass: Pass, account: AccountHandle, plan: Act): Promise<Plan> {
     const { capacity, clock, fleet, money, store } = this.#options;
     const record = pass.record();
+    this.#policy.sends(record.key);
     const demand = pass.demand(plan.step);
     const ifRefused = capacity.ask(account, record.key, demand);
     const estimate = money.reserve(account, pass, plan.step);
@@ -293,7 +265,7 @@ export class Reconciler {
   #isStillPlanned(pass: Pass, step: Step, knownSinceMs: number): boolean {
     const { clock, fleet, store } = this.#options;
     const account = pass.account();
-    if (fleet.behind || this.#blocked(pass.record(), pass, account)) return false;
+    if (fleet.behind || blockedBy(this.#options, this.#creations, pass.record(), pass, account)) return false;
     if (refusedStep(this.#options, pass, step)) return false;
     if (step.disruptive && clock.monotonicMs() - knownSinceMs > activitiesFreshMs) return false;
     const now = this.#creations.instead(pass, account.handle, pass.plan());
@@ -301,6 +273,8 @@ export class Reconciler {
       return false;
     if (now.kind === 'act' && this.#exchanges.obstacle(now, pass, account.handle)) return false;
     if (!this.#options.capacity.mayStill(pass.key)) return false;
+    const { handle } = account;
+    if (handle && !this.#policy.stillAllows(pass.record(), now, this.#costOf(handle, pass))) return false;
     // Its own recorded restart is no reason to wait.
     if (step.reason === remediationReason && pass.mayRemediate()) return true;
     const mark = (action: Step['action']) => fingerprint(action, store.digestKey);
@@ -380,6 +354,13 @@ export class Reconciler {
     const wake: Wake = isPreview ? { kind: 'never' } : wakeAfter(plan, account, clock.wallMs());
     const more = { ...foreseen(this.#options, pass, plan), news: changed ? news : [] };
     return { plan, wake, statusChanged: changed, removed: false, duplicates, ...more };
+  }
+
+  #costOf(account: AccountHandle, pass: Pass) {
+    return (step: Step) => {
+      const pricing = pass.pricing(step);
+      return pricing && this.#options.money.cost(account, pricing);
+    };
   }
 
   #decide(pass: Pass, account: AccountHandle | undefined): Decision {

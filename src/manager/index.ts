@@ -7,6 +7,7 @@ export * from './accounts.ts';
 export * from './manager.ts';
 export * from './operator.ts';
 export * from './preview.ts';
+export type * from './plan-trouble.ts';
 export * from './health.ts';
 export * from './cluster-events.ts';
 export * from './cluster-objects.ts';

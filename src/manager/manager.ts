@@ -40,6 +40,7 @@ import {
   type Jobs,
   type PassResult,
   type ReconcilerOptions,
+  type StepPolicy,
   type StepGuard,
 } from '../engine/index.ts';
 import { annotations, accountKey, type ObjectKey } from '../resources/index.ts';
@@ -90,6 +91,8 @@ export interface ManagerOptions {
    * others, and what they stand for, stay as they are. Undefined: all.
    */
   readonly isSelected?: ((key: ObjectKey) => boolean) | undefined;
+  /** The rules of `--policy` about what may be sent. */
+  readonly policy?: StepPolicy | undefined;
   /** `preview`: plan only. */
   readonly mode: 'manage' | 'preview';
   /** Only what it lets pass is done. */
@@ -327,6 +330,7 @@ export class Manager {
         owner,
         ownedResources: this.#options.ownedResources?.(derived),
         settleMs,
+        policy: this.#options.policy,
         guard: this.#options.guard,
         isSelected,
         isOneShot: this.#options.isOneShot ?? false,

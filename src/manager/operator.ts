@@ -21,7 +21,7 @@ import {
 } from '../desired/index.ts';
 import { JobProtection } from '../jobs/index.ts';
 import { Election, EventRecorder, type KubernetesApi } from '../kubernetes/index.ts';
-import { defaultShortenedGrace } from '../engine/index.ts';
+import { defaultShortenedGrace, type StepPolicy } from '../engine/index.ts';
 import { ClusterStore, openClusterIdentity, type ObjectRecord, type StateStore } from '../state/index.ts';
 import type { Logger, Metrics } from '../telemetry/index.ts';
 import type { EnvironmentAccount } from './account-keys.ts';
@@ -60,6 +60,8 @@ export interface OperatorOptions {
   readonly createTransport?: (clock: Clock, limits?: TransportLimits) => Transport;
   readonly createEndpointProbe?: (clock: Clock) => EndpointProbe;
   readonly analysisPrometheus?: PrometheusAddress | undefined;
+  /** The rules of `--policy` about what may be sent. */
+  readonly policy?: StepPolicy | undefined;
   readonly clock: Clock;
   readonly random: Random;
   readonly logger: Logger;

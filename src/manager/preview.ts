@@ -1,13 +1,12 @@
 /** Computes the output of `plan`: one pass over every object, with one read of each account. No change is sent. */
 import { actions, type Verb } from '../actions/index.ts';
 import { rfc3339 } from '../base/index.ts';
-import type { DesiredSnapshot, Problem } from '../desired/index.ts';
+import type { DesiredSnapshot } from '../desired/index.ts';
 import {
   clampedMicros,
   variableChanges,
   type Arrange,
   type Cost,
-  type DescribedDuplicate,
   type Difference,
   type Plan,
   type Step,
@@ -17,6 +16,13 @@ import {
 import { entryOf, type Reason } from '../reasons/index.ts';
 import type { PassResult } from '../engine/index.ts';
 import { replicaCounts, type ReplicaCounts } from './replica-counts.ts';
+import {
+  shownDuplicate,
+  shownProblem,
+  type ShownDuplicate,
+  type ShownProblem,
+  type UnreadAccount,
+} from './plan-trouble.ts';
 import { annotations, parseObjectKey, type ObjectKey } from '../resources/index.ts';
 
 /**
@@ -49,6 +55,12 @@ export interface Change {
   readonly variables?: VariableChanges;
   /** Absent if nothing changes, or no cost is known. */
   readonly cost?: ChangeCost;
+  /** It may interrupt what runs in the service. */
+  readonly disruptive?: true;
+  /** The protection that it overrides. */
+  readonly overrides?: string;
+  /** What it deletes holds data, which is deleted with it. */
+  readonly destroysData?: true;
   /** Of a ServiceFleet: what becomes of its replicas. */
   readonly replicas?: readonly OwnedChange[];
 }
@@ -73,6 +85,18 @@ export interface PlanCost {
   readonly unpriced: number;
   /** Changes with a cost, known or unknown. */
   readonly changes: number;
+  /** Of Budgets. Absent without any. */
+  readonly budgets?: readonly PlanBudget[];
+}
+
+export interface PlanBudget {
+  readonly namespace: string;
+  readonly name: string;
+  readonly limit: string;
+  readonly limitMicros: number;
+  readonly nowMicros: number;
+  readonly thenMicros: number;
+  readonly verdict: 'ok' | 'near' | 'exceeded';
 }
 
 export interface ShownDifference {
@@ -83,38 +107,6 @@ export interface ShownDifference {
   readonly cause?: string;
   /** The Secret, ConfigMap or object that the value is taken from. */
   readonly from?: string;
-}
-
-/** A thing at the provider that carries the mark of an object but is not the recorded one. */
-export interface ShownDuplicate extends DescribedDuplicate {
-  readonly kind: string;
-  readonly namespace: string;
-  /** The name of the object. */
-  readonly object: string;
-}
-
-/** What is wrong in the documents, with what to do. */
-export interface ShownProblem {
-  readonly file: string;
-  /** Null if it concerns the whole file, and in a cluster. */
-  readonly line: number | null;
-  readonly path: string | null;
-  readonly message: string;
-  readonly remedy: string;
-  /** `Kind/namespace/name`; null if no object could be identified. */
-  readonly object: ObjectKey | null;
-}
-
-/** An account that could not be read. Nothing is known of its objects. */
-export interface UnreadAccount {
-  /** The name of its document; null for the one of the environment. */
-  readonly account: string | null;
-  /** Where it is declared. */
-  readonly file: string | null;
-  readonly line: number | null;
-  readonly reason: Reason;
-  /** What failed, and what to do. */
-  readonly message: string;
 }
 
 /** A change that is not made now, and why. */
@@ -146,6 +138,11 @@ export interface ObjectName {
   readonly name: string;
 }
 
+export interface PolicyWarning extends ObjectName {
+  readonly rule: string;
+  readonly message: string;
+}
+
 /** A plan of some objects. Nothing is known of the others, and nothing is done to them. */
 export interface PartialPlan {
   readonly selected: readonly ObjectName[];
@@ -155,7 +152,21 @@ export interface PartialPlan {
   readonly omitted: number;
 }
 
+/** What a cluster was planned with: documents that are taken as applied. */
+export interface PlanOverlay {
+  /** The folder. */
+  readonly source: string;
+  readonly documents: number;
+  /** Checked by a dry run at the API server. */
+  readonly dryRun: number;
+  /** Checked by the built-in schemas alone. */
+  readonly builtIn: number;
+  readonly unchanged: number;
+}
+
 export interface FleetPlan {
+  /** Absent: it is the plan of what the source has. */
+  readonly overlay?: PlanOverlay;
   /** Absent: it is the plan of the whole fleet. */
   readonly partial?: PartialPlan;
   readonly changes: readonly Change[];
@@ -163,6 +174,8 @@ export interface FleetPlan {
   /** Some of those that wait. */
   readonly unclear: readonly Unclear[];
   readonly duplicates: readonly ShownDuplicate[];
+  /** Of the rules of `--policy`. Absent without any. */
+  readonly warnings?: readonly PolicyWarning[];
   readonly problems: readonly ShownProblem[];
   readonly unreadAccounts: readonly UnreadAccount[];
   readonly cost: PlanCost;
@@ -265,11 +278,6 @@ export function summarise(
   };
 }
 
-function shownDuplicate(key: ObjectKey, { message, ...duplicate }: DescribedDuplicate): ShownDuplicate {
-  const { kind, namespace, name: object } = parseObjectKey(key);
-  return { kind, namespace, object, ...duplicate, message };
-}
-
 function countsOf(changes: readonly Change[]): Readonly<Record<ChangeGroup, number>> {
   const count = (group: ChangeGroup) => changes.filter(({ action }) => groupOf(action) === group).length;
   return {
@@ -296,6 +304,9 @@ function change(key: ObjectKey, step: Step): Change {
     differences: step.differences.map(shown),
     ...variablesOf(step.differences),
     ...(step.cost ? { cost: changeCost(step.cost) } : {}),
+    ...(step.disruptive ? { disruptive: true } : {}),
+    ...(step.overrides === undefined ? {} : { overrides: step.overrides }),
+    ...(step.destroysData ? { destroysData: true } : {}),
   };
 }
 
@@ -368,10 +379,6 @@ function leftAsItIs({ driftAcceptedUntil }: Plan): { reason: Reason; message: st
 /** Whether somebody has to act. Drift that an operator accepted for now does not count. */
 export function hasNews({ changes, held, duplicates }: FleetPlan): boolean {
   return changes.length > 0 || duplicates.length > 0 || held.some(({ reason }) => reason !== 'DriftAccepted');
-}
-
-function shownProblem({ file, line, path, message, remedy, key }: Problem): ShownProblem {
-  return { file, line: line ?? null, path: path ?? null, message, remedy, object: key ?? null };
 }
 
 function shown({ path, desired, observed, cause, from }: Difference): ShownDifference {

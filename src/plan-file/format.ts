@@ -66,7 +66,7 @@ const account = z.strictObject({
   keyCheck: z.string().optional(),
 });
 
-const schema = z.strictObject({
+export const planFileSchema = z.strictObject({
   apiVersion: z.literal(apiVersion),
   kind: z.literal(planFileKind),
   formatVersion: z.literal(formatVersion),
@@ -82,7 +82,7 @@ const schema = z.strictObject({
   digest,
 });
 
-export type PlanFile = Readonly<z.output<typeof schema>>;
+export type PlanFile = Readonly<z.output<typeof planFileSchema>>;
 export type PlannedObject = Readonly<z.output<typeof plannedObject>>;
 export type PlannedStep = Readonly<z.output<typeof step>>;
 export type StepField = Readonly<z.output<typeof field>>;
@@ -142,7 +142,7 @@ export function readPlan(text: string): ReadPlan {
       `its content has the digest ${own ?? '(none)'}, and it states ${JSON.stringify(stated)}: it was changed after it was made`,
     );
   }
-  const parsed = schema.safeParse(value);
+  const parsed = planFileSchema.safeParse(value);
   if (parsed.success) return { kind: 'read', file: parsed.data };
   const [issue] = parsed.error.issues;
   return refused(`${issue?.path.join('.') ?? ''}: ${issue?.message ?? 'not as expected'}`);

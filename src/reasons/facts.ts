@@ -136,6 +136,11 @@ export const eventReasons = {
   AccountUnreadable: fact('`WithinBudget` is Unknown: an account that it is about can not be read.', {
     severity: 'warning',
   }),
+  PolicyWarning: event('A rule of the policy (`--policy`) warns of what is done. It is done all the same.', {
+    severity: 'warning',
+    whose: 'user',
+    see: 'how-to/policy.md',
+  }),
   PriceMoved: event('Something in the account costs more or less than before.', {
     severity: 'warning',
     whose: 'provider',

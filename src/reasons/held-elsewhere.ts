@@ -2,6 +2,17 @@
 import { minutes, type BlockingEntry } from './entry.ts';
 
 export const heldByOthers = {
+  // The rules of whoever runs Fleetkeeper.
+  PolicyDenied: {
+    kind: 'held',
+    severity: 'warning',
+    whose: 'user',
+    observed: 'yes',
+    recheckMs: 30_000,
+    see: 'how-to/policy.md',
+    meaning: 'A rule of the policy (`--policy`) denies what would be done, or can not be evaluated.',
+    remedy: 'The message has the rule. Change the document, or the policy.',
+  },
   // A plan that was reviewed.
   NotInPlan: {
     kind: 'held',

@@ -222,6 +222,12 @@ function fleetMetrics(registers: Registry[]) {
       labelNames: ['action'],
       registers,
     }),
+    policyEvaluations: new Counter({
+      name: 'fleetkeeper_policy_evaluations_total',
+      help: 'Changes that the rules of --policy were asked about, by outcome (allow, warn, deny, error). An error denies.',
+      labelNames: ['outcome'],
+      registers,
+    }),
     statusWrites: new Counter({
       name: 'fleetkeeper_status_writes_total',
       help: 'Statuses written because they changed.',

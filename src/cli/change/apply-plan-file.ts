@@ -10,6 +10,7 @@
  * | all steps are done, and the objects are Ready                    | 0         |
  * | all steps are done, and an object is not Ready; a document of the file can't be used | 1 |
  * | refused, before or meanwhile                                     | 3         |
+ * | the policy denies an object of the file: nothing is sent         | 4         |
  * | steps are left: the time is over, or a person has to do something first | 5  |
  */
 import { UserError } from '../../base/index.ts';
@@ -27,7 +28,13 @@ import {
   type Remaining,
   type Verdict,
 } from '../../plan-file/index.ts';
-import { accountKey, accountNamed, type ObjectKey } from '../../resources/index.ts';
+import {
+  accountKey,
+  accountNamed,
+  objectKey,
+  type ManagedKind,
+  type ObjectKey,
+} from '../../resources/index.ts';
 import {
   readJournalSince,
   type ObjectRecord,
@@ -39,6 +46,7 @@ import type { OutputFormat } from '../output/output.ts';
 import { isReady } from '../output/settled.ts';
 import { identity } from '../progress/view.ts';
 import { converge } from './converge.ts';
+import { policyOf } from './judged.ts';
 import { observeFleet, problemLines, type ObservedFleet } from './fleet-plan.ts';
 import { readingMs, withOpenState, type LockedFolder, type OneShotFlags } from './one-shot.ts';
 import { recordsIn, type PartOfFleet } from './part-of-fleet.ts';
@@ -84,6 +92,12 @@ export async function applyPlanFile(
     const remedy = 'nothing was applied: correct that first';
     throw new UserError(observed.unreadable.join('\n'), remedy);
   }
+  const denied = deniedOf(file, observed);
+  if (denied.length > 0) {
+    complain(context, `the policy denies objects of the plan file ${place}, and nothing was applied:`);
+    for (const line of denied) complain(context, `  ${line}`);
+    return exitCodes.denied;
+  }
   const before = new Map(file.objects.map(({ key, before: { externalId } }) => [key, externalId]));
   const planned = plannedIn(observed, preview, before);
   const verdict = compared(folder, flags, { file, observed, planned }, begunMs);
@@ -105,6 +119,15 @@ function refuse(context: Context, place: string, refusals: readonly Refusal[]): 
   for (const refusal of refusals) complain(context, `  ${refusalText(refusal)}`);
   complain(context, '  make a new plan with `fleetkeeper plan --out`, and review it');
   return exitCodes.refused;
+}
+
+/** What the present policy denies of the file, each in a line. It may be another one than when the file was made. */
+function deniedOf(file: PlanFile, { plan }: ObservedFleet): string[] {
+  const keys = new Set<ObjectKey>(file.objects.map(({ key }) => key));
+  return plan.held.flatMap((held) => {
+    const key = objectKey(held.kind as ManagedKind, held.namespace, held.name);
+    return held.reason === 'PolicyDenied' && keys.has(key) ? [`${identity(key)}: ${held.message}`] : [];
+  });
 }
 
 /** The key of an account of the file belongs to somebody else now, and nothing was read with it. */
@@ -198,6 +221,7 @@ async function carryOut(
   const missing = await converge(context, flags, {
     command: 'apply',
     source: folder.source(snapshot),
+    policy: await policyOf(context, observed),
     store,
     part,
     allowMassChange: file.allow.massChange,

@@ -1,7 +1,7 @@
 /** The manager, for as long as it takes until every object is Ready or gone. */
 import { messageOf } from '../../base/index.ts';
 import type { DesiredSource } from '../../desired/index.ts';
-import { oneShotGrace, type PassResult } from '../../engine/index.ts';
+import { oneShotGrace, type PassResult, type StepPolicy } from '../../engine/index.ts';
 import type { ObjectKey } from '../../resources/index.ts';
 import { Manager } from '../../manager/index.ts';
 import type { PlanGuard } from '../../plan-file/index.ts';
@@ -27,6 +27,8 @@ export interface Converged {
   readonly store: StateStore;
   readonly part: PartOfFleet | undefined;
   readonly allowMassChange?: boolean | undefined;
+  /** The rules of `--policy`. */
+  readonly policy?: StepPolicy | undefined;
   /** How long what was started must stay Ready, in milliseconds. */
   readonly stableMs?: number | undefined;
   /** Only what it lets pass is done, and every wait is awaited. */
@@ -38,7 +40,7 @@ export interface Converged {
 export async function converge(
   context: Context,
   flags: OneShotFlags,
-  { command, source, store, part, allowMassChange = false, stableMs = 0, guard, onPass }: Converged,
+  { command, source, store, part, policy, allowMassChange = false, stableMs = 0, guard, onPass }: Converged,
 ): Promise<string | undefined> {
   const { clock, random } = context;
   const { promise: finished, resolve } = Promise.withResolvers<string | undefined>();
@@ -74,6 +76,7 @@ export async function converge(
     allowMassChange,
     ...acceptance(flags),
     ...analysisPrometheus(context, flags),
+    policy,
     mode: 'manage',
     isOneShot: true,
     guard,

@@ -24,6 +24,8 @@ import { Outstanding } from '../output/outstanding.ts';
 import { partOfFleet, partialOf, recordsIn, type PartOfFleet, type Records } from './part-of-fleet.ts';
 import type { SelectionFlags } from '../selection.ts';
 import { environmentAccount, type GivenAccount } from '../source.ts';
+import type { PolicyPlan, Rule } from '../../policy/index.ts';
+import { judgedResults } from './judged.ts';
 import { managedThings, vanishedIn, withVanished, type Vanished } from './vanished.ts';
 import { withProgress } from '../output/progress.ts';
 
@@ -38,6 +40,8 @@ export interface ObservedFleet {
   /** Accounts that could not be read, each in a sentence. */
   readonly unreadable: readonly string[];
   readonly vanished: Vanished;
+  /** What the rules of the policy were given of the plan as a whole. Undefined: there are none. */
+  readonly judgedBy: { readonly rules: readonly Rule[]; readonly plan: PolicyPlan } | undefined;
   /** Of all objects that are planned. */
   readonly results: ReadonlyMap<ObjectKey, PassResult>;
   /** With the documents of what others own. */
@@ -52,9 +56,22 @@ export interface ObservedAccount {
   readonly hidden: HiddenValues | undefined;
 }
 
+/** A policy denies something of it. */
+export function isDenied({ held }: FleetPlan): boolean {
+  return held.some(({ reason }) => reason === 'PolicyDenied');
+}
+
+type ObserveFlags = FleetFlags &
+  SelectionFlags & {
+    readonly allowMassChange?: boolean;
+    readonly timeout: number;
+    /** Of `--policy`. */
+    readonly rules?: readonly Rule[] | undefined;
+  };
+
 export async function observeFleet(
   context: Context,
-  flags: FleetFlags & SelectionFlags & { allowMassChange?: boolean; timeout: number },
+  flags: ObserveFlags,
   access: Pick<FleetAccess, 'source' | 'store'>,
   removed?: PartOfFleet,
 ): Promise<ObservedFleet> {
@@ -68,7 +85,7 @@ export async function observeFleet(
 
 async function observe(
   context: Context,
-  flags: FleetFlags & SelectionFlags & { allowMassChange?: boolean; timeout: number },
+  flags: ObserveFlags,
   { source, store }: Pick<FleetAccess, 'source' | 'store'>,
   removed?: PartOfFleet,
 ): Promise<Omit<ObservedFleet, 'vanished'>> {
@@ -132,13 +149,41 @@ async function observe(
     await manager.stop();
   }
   const { snapshot: whole } = manager;
-  if (!whole || !outstanding.isEmpty) {
-    throw incomplete(context, flags.timeout);
-  }
+  if (!whole || !outstanding.isEmpty) throw incomplete(context, flags.timeout);
   const stuck = part ? waitingOutside(results, whole, part, store) : new Map<ObjectKey, PassResult>();
   const shown = new Map([...results, ...stuck]);
-  const concluded = conclude(shown, whole, part, new Set(stuck.keys()), burn, environmentAccount(context));
-  return { ...concluded, results: shown, objects: whole.objects, accounts };
+  const conclusion = (found: Results) =>
+    conclude(found, whole, part, new Set(stuck.keys()), burn, environmentAccount(context));
+  const concluded = await judged(shown, conclusion, flags, store, clock.wallMs());
+  return { ...concluded, objects: whole.objects, accounts };
+}
+
+type Results = ReadonlyMap<ObjectKey, PassResult>;
+type Concluded = Omit<ObservedFleet, 'vanished' | 'judgedBy' | 'results' | 'objects' | 'accounts'>;
+
+/** Rules see the plan as it would be without them. */
+async function judged(
+  results: Results,
+  conclusion: (found: Results) => Concluded,
+  { rules }: ObserveFlags,
+  store: StateStore,
+  nowMs: number,
+): Promise<Omit<ObservedFleet, 'vanished' | 'objects' | 'accounts'>> {
+  const unjudged = conclusion(results);
+  if (!rules) return { ...unjudged, results, judgedBy: undefined };
+  const { summary, cost } = unjudged.plan;
+  const judgedBy = { rules, plan: { summary, cost } };
+  const { createPolicy } = await import('../../policy/index.ts');
+  const policy = createPolicy({ rules: () => rules, plan: judgedBy.plan, nowMs: () => nowMs });
+  const { results: after, warnings } = judgedResults(results, policy, store);
+  const { plan, readable, ...rest } = conclusion(after);
+  return {
+    ...rest,
+    results: after,
+    judgedBy,
+    plan: { ...plan, warnings },
+    readable: readable && { ...readable, warnings },
+  };
 }
 
 function observedAccounts({ accounts, store }: Manager): Map<string, ObservedAccount> {
@@ -166,7 +211,7 @@ function conclude(
   stuck: ReadonlySet<ObjectKey>,
   burn: bigint,
   environment: GivenAccount,
-): Omit<ObservedFleet, 'vanished' | 'results' | 'objects' | 'accounts'> {
+): Concluded {
   const snapshot = part ? { ...whole, problems: whole.problems.filter(part.concerns) } : whole;
   // Accounts are reported by what failed in them.
   const results = new Map([...all].filter(([key]) => accountNamed(key) === undefined));

@@ -8,6 +8,7 @@
 import { UserError } from '../../base/index.ts';
 import type { DesiredSnapshot, DesiredSource } from '../../desired/index.ts';
 import type { FleetPlan } from '../../manager/index.ts';
+import type { Rule } from '../../policy/index.ts';
 import {
   giveSigns,
   lockState,
@@ -37,6 +38,8 @@ export interface OneShotFlags extends FleetFlags, SelectionFlags, AnalysisFlags 
   readonly timeout: number;
   readonly settle: number;
   readonly yes?: boolean;
+  /** Of `--policy`. */
+  readonly rules?: readonly Rule[] | undefined;
   readonly allowMassChange?: boolean;
 }
 

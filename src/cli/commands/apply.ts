@@ -15,12 +15,14 @@ import {
   settleOption,
   withFolderFlags,
 } from '../options.ts';
-import { isSettled } from '../output/settled.ts';
+import { isSettled, needsPerson, readyReasonOf } from '../output/settled.ts';
+import { policyOf } from '../change/judged.ts';
+import { policyOption, readPolicy, type PolicyFlags } from '../policy.ts';
 import { identity } from '../progress/view.ts';
 import { withSelectionFlags } from '../selection.ts';
 import { printRecords } from '../status/output.ts';
 
-type ApplyFlags = PlanFileApplyFlags;
+type ApplyFlags = PlanFileApplyFlags & PolicyFlags;
 
 /**
  * `apply`: plan, consent, converge, report; exit 0 only when every object is Ready. With a plan file in place of the folder, only what
@@ -41,6 +43,7 @@ export function defineApply(command: Command, context: Context, exit: (code: num
     .addOption(settleOption())
     .addOption(analysisPrometheusOption())
     .addOption(acceptIdentityOption())
+    .addOption(policyOption())
     .option('--allow-mass-change', 'allow the many creations, deletions and corrections in the plan')
     .option('--plan-digest <digest>', 'refuse a plan file with another digest than this: sha256:…')
     .option('--strict', 'refuse a plan file if objects that are not in it need something')
@@ -53,9 +56,13 @@ export function defineApply(command: Command, context: Context, exit: (code: num
           'write documents with `kubectl apply`, check with `fleetkeeper plan`, and wait with `kubectl wait --for=condition=Ready`',
         );
       }
+      const rules = await readPolicy(flags);
+      const judged = { ...flags, rules };
       const work = (folder: LockedFolder) =>
-        planFile === undefined ? apply(folder, flags) : applyPlanFile(folder, flags, planFile, printRecords);
-      exit(await inLockedFolder(context, flags, 'apply', work));
+        planFile === undefined
+          ? apply(folder, judged)
+          : applyPlanFile(folder, judged, planFile, printRecords);
+      exit(await inLockedFolder(context, judged, 'apply', work));
     });
 }
 
@@ -84,7 +91,8 @@ async function apply(folder: LockedFolder, flags: ApplyFlags): Promise<number> {
   return withOpenState(folder, 'apply', async (store) => {
     const { part } = observed;
     const { allowMassChange, stable: stableMs } = flags;
-    const how = { command: 'apply', source, store, part, allowMassChange, stableMs } as const;
+    const policy = await policyOf(context, observed);
+    const how = { command: 'apply', source, store, part, policy, allowMassChange, stableMs } as const;
     const records = recordsIn(part, store);
     const missing = (await converge(context, flags, how)) ?? unsettledIn(records);
     printRecords(context, flags.output, records.records());
@@ -96,9 +104,17 @@ async function apply(folder: LockedFolder, flags: ApplyFlags): Promise<number> {
         `${problems.length} problem(s) in the source, above the plan: those documents were not applied`,
       );
     }
-    const isDone = missing === undefined && problems.length === 0;
-    return isDone ? exitCodes.ok : exitCodes.failed;
+    if (problems.length > 0) return exitCodes.failed;
+    return missing === undefined ? exitCodes.ok : codeOf(records);
   });
+}
+
+/** Of a fleet that is not as declared. */
+function codeOf(records: Records): number {
+  const rest = [...records.records()].filter((record) => needsPerson(record) || !isSettled(record));
+  return rest.every((record) => readyReasonOf(record) === 'PolicyDenied')
+    ? exitCodes.denied
+    : exitCodes.failed;
 }
 
 /** What was under way when the last object became Ready may have changed another one: what is reported is what counts. */

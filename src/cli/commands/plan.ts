@@ -1,76 +1,127 @@
 import { InvalidArgumentError, Option, type Command } from 'commander';
 import { UserError } from '../../base/index.ts';
+import type { OverlayCheck } from '../../desired/index.ts';
 import { hasNews } from '../../manager/index.ts';
 import { withLocal } from '../local/with-local.ts';
 import { complain, exitCodes, print, type Context } from '../context.ts';
-import { isCluster } from '../cluster.ts';
+import { clusterHeading, isCluster } from '../cluster.ts';
 import { readFleet } from '../fleet-access.ts';
+import {
+  hasInputErrors,
+  isDenied,
+  observeFleet,
+  problemLines,
+  type ObservedFleet,
+} from '../change/fleet-plan.ts';
 import { planFileOf, writePlanFile, type MadePlan } from '../change/plan-file.ts';
 import { planFileLimits } from '../../plan-file/index.ts';
 import { identity } from '../progress/view.ts';
-import { hasInputErrors, observeFleet, problemLines, type ObservedFleet } from '../change/fleet-plan.ts';
 import { withFolderArgument } from '../flags/source-option.ts';
 import {
   acceptIdentityOption,
   durationOption,
-  outputOption,
+  outputOptionWith,
   parseDuration,
   withFleetFlags,
   type FleetFlags,
 } from '../options.ts';
 import { partText } from '../change/part-of-fleet.ts';
 import { withSelectionFlags, type SelectionFlags } from '../selection.ts';
+import {
+  markdownBounds,
+  parseMarkdownName,
+  parseMaxChars,
+  renderMarkdown,
+  standardName,
+} from '../output/markdown.ts';
+import type { DescribedPlan } from '../output/plan-schema.ts';
 import { structured, type OutputFormat } from '../output/output.ts';
-import { palette, renderPlan } from '../output/render.ts';
+import { overlayText, palette, renderPlan } from '../output/render.ts';
+import { policyOption, readPolicy, type PolicyFlags } from '../policy.ts';
+import { readStdinFleet, stdinSource } from '../stdin-fleet.ts';
 
-interface PlanFlags extends FleetFlags, SelectionFlags {
-  readonly output: OutputFormat;
+interface PlanFlags extends FleetFlags, SelectionFlags, PolicyFlags {
+  readonly output: OutputFormat | 'markdown';
+  readonly maxChars?: number;
+  readonly name: string;
   readonly timeout: number;
   readonly allowMassChange?: boolean;
   readonly detail?: boolean;
+  readonly with?: string;
   readonly out?: string;
   readonly expires: number;
 }
 
 /** `plan`: exit 0 nothing to do, 2 changes or drift, or something is held, 1 something could not be read, documents included. */
 export function definePlan(command: Command, context: Context, exit: (code: number) => void): void {
-  withSelectionFlags(withFleetFlags(withFolderArgument(command), 'silent'))
-    .addOption(outputOption())
+  withSelectionFlags(withFleetFlags(withFolderArgument(command), 'silent', ', or `-` for standard input'))
+    .addOption(outputOptionWith(['markdown'], ', markdown for a comment on a change'))
+    .addOption(
+      new Option(
+        '--max-chars <n>',
+        'of --output markdown: at most so many characters, from 1,000 to 65,000; default 60,000',
+      ).argParser(parseMaxChars),
+    )
+    .addOption(
+      new Option(
+        '--name <name>',
+        'of --output markdown: of the fleet, in the heading and in the hidden marker',
+      )
+        .argParser(parseMarkdownName)
+        .default(standardName),
+    )
     .addOption(durationOption('--timeout <duration>', 'how long to wait for the API', '1m'))
     .addOption(acceptIdentityOption())
+    .addOption(policyOption())
     .option('--out <file>', 'write the plan to this file, for review and `apply FILE`; of folders only')
     .addOption(expiresOption())
+    .addOption(
+      new Option(
+        '--with <dir>',
+        'plan as if the documents of this folder were applied to the cluster; nothing is written to it',
+      ).helpGroup(clusterHeading),
+    )
     .option('--detail', 'show what becomes of each replica of a ServiceFleet')
     .option('--allow-mass-change', 'plan also what the brakes for many changes at once would stop')
     .action(async (_folder: string | undefined, flags: PlanFlags, called: Command) => {
-      refuseCluster(flags);
+      refuseSources(flags);
       if (flags.out === undefined && called.getOptionValueSource('expires') === 'cli') {
         throw new UserError('--expires is about the file of --out, and none is written', 'add --out FILE');
       }
       const { observed, made } = await withLocal(context, flags.source, (local) => planOf(local, flags));
       for (const line of problemLines(observed.snapshot)) complain(context, line);
       for (const message of observed.unreadable) complain(context, message);
-      if (flags.output !== 'text') print(context, structured(flags.output, observed.plan));
-      else if (observed.readable) {
-        if (observed.plan.partial) print(context, partText(observed.plan.partial));
-        print(
-          context,
-          renderPlan(observed.readable, palette(context.stdout, context.environment), flags.detail),
-        );
-      }
+      show(context, flags, observed);
       if (made) reportFile(context, flags, made);
       if (hasInputErrors(observed) || observed.unreadable.length > 0) return exit(exitCodes.failed);
+      if (isDenied(observed.plan)) return exit(exitCodes.denied);
       return exit(hasNews(observed.plan) ? exitCodes.changes : exitCodes.ok);
     });
+}
+
+function show(context: Context, flags: PlanFlags, { plan, readable }: ObservedFleet): void {
+  const { output, detail } = flags;
+  if (output === 'markdown') {
+    const { unreadAccounts } = plan;
+    const { maxChars = markdownBounds.standard, name } = flags;
+    print(context, renderMarkdown({ ...(readable ?? plan), unreadAccounts }, { maxChars, name }));
+  } else if (output !== 'text') print(context, structured(output, plan satisfies DescribedPlan));
+  else if (readable) {
+    if (plan.overlay) print(context, overlayText(plan.overlay));
+    if (plan.partial) print(context, partText(plan.partial));
+    print(context, renderPlan(readable, palette(context.stdout, context.environment), detail));
+  }
 }
 
 async function planOf(
   context: Context,
   flags: PlanFlags,
 ): Promise<{ readonly observed: ObservedFleet; readonly made: MadePlan | undefined }> {
-  const access = await readFleet(context, flags);
+  const rules = await readPolicy(flags);
+  const access = await (flags.source === stdinSource ? readStdinFleet : readFleet)(context, flags);
   try {
-    const observed = await observeFleet(context, flags, access);
+    const found = await observeFleet(context, { ...flags, rules }, access);
+    const observed = withOverlay(found, flags, access.overlay);
     if (flags.out === undefined || observed.unreadable.length > 0) return { observed, made: undefined };
     const made = planFileOf(context, flags, observed, access.store);
     writePlanFile(flags.out, made.text, context.pid);
@@ -91,9 +142,30 @@ function expiresOption(): Option {
     .default(parseDuration('24h'), '24h');
 }
 
-/** The operator applies what the API server has. */
-function refuseCluster({ source, out }: PlanFlags): void {
-  if (out === undefined || !isCluster(source)) return;
+function withOverlay(
+  observed: ObservedFleet,
+  { with: source }: PlanFlags,
+  checked: OverlayCheck | undefined,
+): ObservedFleet {
+  if (!checked || source === undefined) return observed;
+  const overlay = { source, ...checked };
+  const { plan, readable } = observed;
+  return { ...observed, plan: { overlay, ...plan }, readable: readable && { overlay, ...readable } };
+}
+
+/** The operator applies what the API server has, and standard input is read once. */
+function refuseSources({ source, out, with: documents }: PlanFlags): void {
+  if (documents !== undefined && !isCluster(source)) {
+    throw new UserError('--with is for clusters', 'add --source kubernetes, or plan the folder itself');
+  }
+  if (out === undefined) return;
+  if (source === stdinSource) {
+    throw new UserError(
+      'a plan file is of a folder, and the source is standard input, which `apply` can not read again',
+      'write the documents to a folder, and plan that',
+    );
+  }
+  if (!isCluster(source)) return;
   throw new UserError(
     'a plan file is of a folder, and the source is a cluster: the manager there applies what the API server has',
     'review the documents before `kubectl apply`; `fleetkeeper plan` without --out shows what the manager would do',

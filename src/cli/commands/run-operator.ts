@@ -11,6 +11,7 @@ import { analysisPrometheus } from '../analysis-prometheus.ts';
 import { serve } from '../health.ts';
 import { openLog } from '../log.ts';
 import { acceptance, sameFleetFlags } from '../options.ts';
+import { watchPolicy } from '../policy.ts';
 import type { RunFlags } from './run.ts';
 import { environmentAccount } from '../source.ts';
 import { version } from '../version.ts';
@@ -23,6 +24,7 @@ export async function runOperator(context: Context, flags: RunFlags): Promise<nu
   const metrics = createMetrics();
   metrics.buildInfo.set({ version }, 1);
   collectProcessMetrics(metrics.registry);
+  const watchedPolicy = await watchPolicy(context, flags, logger);
   const api = await connectCluster(context, flags, metrics);
   const operator = new Operator({
     ...context.ports?.network,
@@ -39,6 +41,7 @@ export async function runOperator(context: Context, flags: RunFlags): Promise<nu
     settleMs: flags.settle,
     commandFlags: sameFleetFlags(flags),
     stopped,
+    policy: watchedPolicy?.policy,
     onSource: watchProblems(
       (problem) => logger.error({ problem }, 'problem in the source'),
       () => logger.info('all problems in the source are solved'),
@@ -61,6 +64,7 @@ export async function runOperator(context: Context, flags: RunFlags): Promise<nu
     if (flags.listen) await serve(context, health, flags.listen);
     return (await operator.run()) === 'stopped' ? exitCodes.ok : exitCodes.failed;
   } finally {
+    watchedPolicy?.stop();
     await health.close();
     await api.close();
   }

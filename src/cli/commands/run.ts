@@ -30,12 +30,13 @@ import { fleetIdentity } from '../digest-key.ts';
 import { serve } from '../health.ts';
 import { isTextLog, openLog } from '../log.ts';
 import { SummaryLine } from '../progress/summary-line.ts';
+import { policyOption, watchPolicy, type PolicyFlags } from '../policy.ts';
 import { ServiceManager } from '../service-manager.ts';
 import { environmentAccount, openSource } from '../source.ts';
 import { version } from '../version.ts';
 import { watchProblems } from '../watch-problems.ts';
 
-export interface RunFlags extends FleetFlags, AnalysisFlags {
+export interface RunFlags extends FleetFlags, AnalysisFlags, PolicyFlags {
   readonly listen?: { host: string; port: number };
   readonly settle: number;
   readonly lease: number;
@@ -56,6 +57,7 @@ export function defineRun(command: Command, context: Context, exit: (code: numbe
     .addOption(analysisPrometheusOption())
     .addOption(acceptIdentityOption())
     .addOption(settleOption())
+    .addOption(policyOption())
     .addOption(
       durationOption(
         '--lease <duration>',
@@ -93,6 +95,7 @@ async function runManager(context: Context, flags: RunFlags, file: string): Prom
   const summary = new SummaryLine(context, isTextLog(context, flags));
   const logger = openLog(context, flags, (text) => summary.write(text));
   const metrics = metricsOfProcess();
+  const watchedPolicy = await watchPolicy(context, flags, logger);
   const source = openSource(flags, context, true);
   const open = context.ports?.stateFiles?.openState ?? openState;
   const state = open(file, random, await fleetIdentity(context, flags, file));
@@ -112,6 +115,7 @@ async function runManager(context: Context, flags: RunFlags, file: string): Prom
     allowMassChange: false,
     ...acceptance(flags),
     ...analysisPrometheus(context, flags),
+    policy: watchedPolicy?.policy,
     mode: 'manage',
     commandFlags: sameFleetFlags(flags),
     onPass: (key, result) => {
@@ -123,18 +127,7 @@ async function runManager(context: Context, flags: RunFlags, file: string): Prom
       () => logger.info('all problems in the source are solved'),
     ),
   });
-  const health = createHealthServer(
-    {
-      live: () => manager.liveness,
-      ready: () => manager.readiness,
-      metrics: () => {
-        collectFleetMetrics(metrics, manager, clock, flags.fleetMetrics);
-        return metrics.registry.metrics();
-      },
-      endpoints: (...asked) => shownEndpoints(state.store, clock, asked),
-    },
-    context.clock,
-  );
+  const health = healthServerOf(context, flags, manager, metrics);
   const { environment, pid, hostname: host } = context;
   const signs = context.ports?.stateFiles?.giveSigns ?? giveSigns;
   const stopSigns = signs(file, { command: 'run', pid, host }, clock, () => manager.heartbeatTimes());
@@ -152,11 +145,32 @@ async function runManager(context: Context, flags: RunFlags, file: string): Prom
     summary.close();
     await serviceManager.stopping();
     await manager.stop();
+    watchedPolicy?.stop();
     await health.close();
     state.close();
     stopSigns();
   }
   logger.info('manager stopped');
+}
+
+function healthServerOf(
+  { clock }: Context,
+  { fleetMetrics }: RunFlags,
+  manager: Manager,
+  metrics: Metrics,
+): ReturnType<typeof createHealthServer> {
+  return createHealthServer(
+    {
+      live: () => manager.liveness,
+      ready: () => manager.readiness,
+      metrics: () => {
+        collectFleetMetrics(metrics, manager, clock, fleetMetrics);
+        return metrics.registry.metrics();
+      },
+      endpoints: (...asked) => shownEndpoints(manager.store, clock, asked),
+    },
+    clock,
+  );
 }
 
 function metricsOfProcess(): Metrics {

@@ -9,6 +9,8 @@ import type {
   FleetPlan,
   Held,
   PlanCost,
+  PlanOverlay,
+  PolicyWarning,
   ShownDifference,
   ShownDuplicate,
   Unclear,
@@ -56,11 +58,22 @@ export function renderPlan(plan: FleetPlan, colours: Palette, isDetailed = false
     ]),
     ...plan.held.flatMap((held) => renderHeld(held, colours)),
     ...plan.unclear.flatMap((unclear) => renderUnclear(unclear, colours)),
+    ...(plan.warnings ?? []).flatMap((warning) => renderWarning(warning, colours)),
     ...plan.duplicates.flatMap((duplicate) => renderDuplicate(duplicate, colours)),
   ];
   return [...lines, ...(lines.length > 0 ? [''] : []), renderSummary(plan), ...costLine(plan.cost)].join(
     '\n',
   );
+}
+
+/** For people, before a plan. */
+export function overlayText({ source, documents, dryRun, builtIn, unchanged }: PlanOverlay): string {
+  const parts = [
+    ...(unchanged > 0 ? [`${unchanged} as they are in the cluster`] : []),
+    ...(dryRun > 0 ? [`${dryRun} checked by a dry run at the API server`] : []),
+    ...(builtIn > 0 ? [`${builtIn} checked by the built-in schemas, without a right to patch`] : []),
+  ];
+  return `With ${documents} document(s) of ${oneLine(source)} on top: ${parts.join(', ') || 'none is valid'}.`;
 }
 
 function renderChange(change: Change, { good, bad, busy, dim, strong }: Palette): string[] {
@@ -81,14 +94,14 @@ function renderReplicas({ replicas = [] }: Change, colours: Palette): string[] {
   });
 }
 
-function costText({ deltaMicros, basis }: ChangeCost): string {
+export function costText({ deltaMicros, basis }: ChangeCost): string {
   return basis === 'unknown' ? 'price unknown' : `${signedUsd(deltaMicros)}/h (${basis})`;
 }
 
 /** As clouds bill it. */
 const hoursPerMonth = 730;
 
-function costLine({
+export function costLine({
   nowHourlyMicros,
   thenHourlyMicros,
   deltaHourlyMicros,
@@ -129,14 +142,29 @@ function renderUnclear(unclear: Unclear, { busy, strong }: Palette): string[] {
   ];
 }
 
+function renderWarning(warning: PolicyWarning, { busy, strong }: Palette): string[] {
+  const { rule, message } = warning;
+  return [
+    `${busy('  !')} ${strong(identity(warning))}  ${busy('PolicyWarning')}`,
+    `      ${oneLine(`${rule}: ${message}`)}`,
+  ];
+}
+
 function renderDuplicate(duplicate: ShownDuplicate, { bad, strong }: Palette): string[] {
   const { kind, namespace, object, message } = duplicate;
   const name = strong(oneLine(`${kind} ${namespace}/${object}`));
   return [`${bad('  !')} ${name}  ${bad('Duplicated')}`, `      ${oneLine(message)}`];
 }
 
-/** Of an environment, all in one line: `environment: + NEW_FLAG, ~ LOG_LEVEL, - OLD`. */
 function renderDifferences(
+  change: Pick<Change, 'differences' | 'variables'>,
+  action: ChangeAction,
+): string[] {
+  return differenceLines(change, action).map((text) => `      ${oneLine(text)}`);
+}
+
+/** As others wrote them. Of an environment, all in one line: `environment: + NEW_FLAG, ~ LOG_LEVEL, - OLD`. */
+export function differenceLines(
   { differences, variables }: Pick<Change, 'differences' | 'variables'>,
   action: ChangeAction,
 ): string[] {
@@ -151,7 +179,7 @@ function renderDifferences(
   return [
     ...others.map((difference) => renderDifference(difference, action)),
     ...(variables ? [renderVariables(variables, differences)] : []),
-  ].map((text) => `      ${oneLine(text)}`);
+  ];
 }
 
 const isOfVariable = (path: string) => path.startsWith('env.');
@@ -187,7 +215,7 @@ function renderDifference(
   return `${text}${why}`;
 }
 
-function renderSummary({ summary, unclear }: FleetPlan): string {
+export function renderSummary({ summary, unclear }: FleetPlan): string {
   const { create, update, replace, leave, held, drift, duplicates, unchanged, waiting, problems } = summary;
   const { unseen = 0, replicas } = summary;
   if (create + update + replace + summary.delete + leave + held + duplicates + problems + unseen === 0) {
@@ -222,7 +250,15 @@ function replicaText(counts: NonNullable<FleetPlan['summary']['replicas']>): str
   return parts.flatMap(([count, what]) => (count > 0 ? [`${count} ${what}`] : [])).join(', ');
 }
 
-function identity({ kind, namespace, name }: { kind: string; namespace: string; name: string }): string {
+export function identity({
+  kind,
+  namespace,
+  name,
+}: {
+  kind: string;
+  namespace: string;
+  name: string;
+}): string {
   return `${kind} ${namespace}/${name}`;
 }
 

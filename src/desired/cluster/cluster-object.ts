@@ -40,7 +40,7 @@ export interface ClusterEntry extends Referring {
 }
 
 /** A copy of the whole object, environment included, that kubectl writes. Nobody here reads it. */
-const lastApplied = 'kubectl.kubernetes.io/last-applied-configuration';
+export const lastApplied = 'kubectl.kubernetes.io/last-applied-configuration';
 
 export class LiveFacts implements ClusterFacts {
   #object: KubernetesObject;

@@ -96,6 +96,8 @@ export interface Step {
   readonly disruptive: boolean;
   /** The protection that it overrides, because of `disruption: Always`. */
   readonly overrides?: string;
+  /** What it deletes holds data, which is deleted with it. */
+  readonly destroysData?: true;
   readonly differences: readonly Difference[];
   /** The hourly cost before and after the step, in a preview. */
   readonly cost?: Cost;

@@ -56,7 +56,9 @@ export function planReplacement(
     );
   }
   const action = deleteService({ id: service.id });
-  const steps: [Step, ...Step[]] = [{ action, reason: 'Replace', disruptive: true, differences: immutable }];
+  const steps: [Step, ...Step[]] = [
+    { action, reason: 'Replace', disruptive: true, ...withData(inputs), differences: immutable },
+  ];
   if (lacksConsent(inputs)) return holdForDataLoss(inputs, 'replacing', steps, differences);
   // Nothing is deleted for the sake of what can't be created.
   const next = creation(withoutService(inputs));
@@ -91,9 +93,15 @@ export function planServiceDeletion(inputs: ServiceInputs, service: wire.Service
   if (state === 'deleting') return waitFor('Deleting', 'the service is being deleted', { differences });
   if (!settledStates.has(state) && !passingStates.has(state)) return waitInUnknownState(state, differences);
   const action = deleteService({ id: service.id });
-  const steps: [Step, ...Step[]] = [{ action, reason: 'Deleted', disruptive: true, differences }];
+  const steps: [Step, ...Step[]] = [
+    { action, reason: 'Deleted', disruptive: true, ...withData(inputs), differences },
+  ];
   if (lacksConsent(inputs)) return holdForDataLoss(inputs, 'deleting', steps, differences);
   return act(inputs, steps, differences, inputs.gates.deletion);
+}
+
+function withData({ ownsStorage }: ServiceInputs): Pick<Step, 'destroysData'> {
+  return ownsStorage ? { destroysData: true } : {};
 }
 
 function holdForDataLoss(

@@ -239,7 +239,7 @@ function planRemoval({ object, gates, attachedTo }: VolumeInputs, volume: wire.V
     return waitInUnknownStatus(status, differences);
   }
   const action = deleteVolume({ id: volume.id });
-  const step: Step = { action, reason: 'Deleted', disruptive: false, differences };
+  const step: Step = { action, reason: 'Deleted', disruptive: false, destroysData: true, differences };
   if (attachedTo.kind !== 'none' || volume.serviceId) {
     const name =
       attachedTo.kind === 'ours'

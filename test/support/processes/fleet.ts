@@ -16,6 +16,7 @@ import {
   type ManagedKind,
 } from '../../../src/resources/index.ts';
 import { readState, type ObjectRecord } from '../../../src/state/index.ts';
+import { readPlanJson } from '../plan-form.ts';
 import { apiKey } from './control-plane.ts';
 import { launch, type Program, eventually, fleetkeeper, type Finished } from './processes.ts';
 
@@ -96,7 +97,7 @@ export abstract class Fleet {
 
   async plan(...flags: string[]): Promise<{ code: number | null; plan: Json; stderr: string }> {
     const { code, stdout, stderr } = await fleetkeeper(['plan', ...this.flags, '--output', 'json', ...flags]);
-    return { code, plan: stdout ? JSON.parse(stdout) : undefined, stderr };
+    return { code, plan: stdout ? readPlanJson(stdout) : undefined, stderr };
   }
 
   async condition(object: string, type: string): Promise<Condition | undefined> {

@@ -32,9 +32,9 @@ describe('what may come next on a command line', () => {
   });
 
   test('is a choice of the option, also behind the = that bash takes apart', async () => {
-    expect(await complete('plan', '--output', '')).toEqual(['text', 'json', 'yaml']);
+    expect(await complete('plan', '--output', '')).toEqual(['text', 'json', 'yaml', 'markdown']);
     expect(await complete('plan', '--output', '=', 'y')).toEqual(['yaml']);
-    expect(await complete('plan', '--output', '=')).toEqual(['text', 'json', 'yaml']);
+    expect(await complete('plan', '--output', '=')).toEqual(['text', 'json', 'yaml', 'markdown']);
     expect(await complete('metrics', 'web', '--minutes', '6')).toEqual(['60']);
     expect(await complete('completion', '')).toEqual(['bash', 'zsh']);
   });

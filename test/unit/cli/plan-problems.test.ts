@@ -5,6 +5,7 @@ import { expect, test } from 'vitest';
 import { freePort, serve } from '../../servers/api/support.ts';
 import { serviceDocument } from '../../support/desired.ts';
 import { temporaryFile } from '../../support/temporary.ts';
+import { readPlanJson } from '../../support/plan-form.ts';
 import { CommandLine, run } from './support.ts';
 
 function folderWith(files: Readonly<Record<string, string>>): string {
@@ -24,7 +25,7 @@ test('a broken document and an account that can not be read are in JSON as in te
   const text = await run(['plan', '--source', source], { environment });
   const json = await run(['plan', '--source', source, '--output', 'json'], { environment });
   expect([text.code, json.code]).toEqual([1, 1]);
-  const { problems, unreadAccounts, summary } = JSON.parse(json.stdout);
+  const { problems, unreadAccounts, summary } = readPlanJson(json.stdout);
   expect(summary.problems).toBe(problems.length);
   expect(problems).toContainEqual({
     file: 'bad.yaml',

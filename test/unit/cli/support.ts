@@ -89,6 +89,12 @@ export class CommandLine {
     this.#typed.write(text);
   }
 
+  /** All of stdin, as from a pipe. */
+  pipe(text: string): this {
+    this.#typed.end(text);
+    return this;
+  }
+
   /** Nobody reads stdout any more, as behind `| head`. */
   hangUp(): void {
     this.#unread.abort();
@@ -100,8 +106,9 @@ export class CommandLine {
   }
 }
 
-export async function run(args: readonly string[], options: RunOptions = {}) {
+export async function run(args: readonly string[], options: RunOptions & { readonly stdin?: string } = {}) {
   const line = new CommandLine(args, options);
+  if (options.stdin !== undefined) line.pipe(options.stdin);
   const code = await line.ended;
   // What was written last is delivered in the next turn.
   await new Promise((resolve) => {

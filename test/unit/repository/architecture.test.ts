@@ -53,6 +53,11 @@ const table: Readonly<Record<string, Row>> = {
     packages: ['zod'],
   },
   manager: { rooms: 'all of the above' },
+  policy: {
+    rooms: ['base', 'desired', 'engine/plan', 'resources'],
+    types: ['engine'],
+    packages: ['@marcbachmann/cel-js', 'zod'],
+  },
   http: { rooms: ['base'], packages: ['fastify'] },
   'control-plane': {
     rooms: ['base'],

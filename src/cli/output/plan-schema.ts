@@ -1,0 +1,197 @@
+/**
+ * The output of `plan --output json`, as `schemas/plan-v1.json` publishes it: for conftest, and other programs that check plans. Within a
+ * version, fields are only added, so the published schema allows others than these.
+ */
+import { z } from 'zod';
+import { actions } from '../../actions/index.ts';
+import type { FleetPlan } from '../../manager/index.ts';
+import { planFileSchema } from '../../plan-file/index.ts';
+
+const text = z.string();
+const count = z.int().min(0);
+const micros = z.int();
+
+const named = { kind: text, namespace: text, name: text };
+
+const verbs = new Set(Object.values(actions).map(({ verb }) => verb));
+const action = z.enum([...verbs, 'scale', 'replace', 'leave', 'protect', 'release'] as const);
+
+const difference = z
+  .object({
+    path: text.describe('As in the spec, without the values of an environment.'),
+    desired: z.unknown(),
+    observed: z.unknown(),
+    cause: text.optional().describe("Of drift: what the provider's events report."),
+    from: text.optional().describe('The Secret, ConfigMap or object that the value is taken from.'),
+  })
+  .describe('A field that differs.');
+
+const variables = z
+  .object({ added: z.array(text), removed: z.array(text), changed: z.array(text) })
+  .optional()
+  .describe('Names of variables. Values are never shown.');
+
+const cost = z
+  .object({
+    beforeMicros: micros,
+    afterMicros: micros,
+    deltaMicros: micros,
+    basis: z
+      .enum(['observed', 'declared', 'catalog', 'unknown'])
+      .describe('With `unknown`, the amounts are too small.'),
+  })
+  .describe('Micro-USD per hour.');
+
+const change = z.object({
+  ...named,
+  action,
+  reason: text.describe('As in docs/reference/reasons.md.'),
+  drift: z.boolean().describe('Somebody else made the difference.'),
+  differences: z.array(difference),
+  variables,
+  cost: cost.optional(),
+  disruptive: z.literal(true).optional().describe('It may interrupt what runs in the service.'),
+  overrides: text.optional().describe('The protection that it overrides.'),
+  destroysData: z.literal(true).optional().describe('Data is deleted with the thing.'),
+  replicas: z
+    .array(z.object({ name: text, action: z.enum(['create', 'update', 'replace', 'delete', 'leave']) }))
+    .optional()
+    .describe('Of a ServiceFleet.'),
+});
+
+const held = z.object({
+  ...named,
+  reason: text.describe('As in docs/reference/reasons.md.'),
+  message: text,
+  actions: z.array(action).describe('What would be done otherwise.'),
+  drift: z.boolean(),
+  differences: z.array(difference),
+  variables,
+});
+
+const budget = z.object({
+  namespace: text,
+  name: text,
+  limit: text,
+  limitMicros: micros,
+  nowMicros: micros,
+  thenMicros: micros,
+  verdict: z.enum(['ok', 'near', 'exceeded']),
+});
+
+const total = z
+  .object({
+    currency: z.literal('USD'),
+    nowHourlyMicros: micros,
+    thenHourlyMicros: micros,
+    deltaHourlyMicros: micros,
+    unpriced: count.describe('Changes without a known price.'),
+    changes: count,
+    budgets: z.array(budget).optional(),
+  })
+  .describe('Micro-USD per hour, of all changes together, without those that are held.');
+
+const summary = z.object({
+  create: count,
+  update: count,
+  replace: count,
+  delete: count,
+  leave: count,
+  held: count,
+  drift: count,
+  duplicates: count,
+  unchanged: count,
+  waiting: count,
+  problems: count,
+  replicas: z.object({ create: count, update: count, replace: count, delete: count }).optional(),
+  unseen: count.optional().describe("Objects whose account can't be read."),
+});
+
+export const planSchema = z.object({
+  changes: z.array(change).describe('In the order in which an object needs them.'),
+  held: z.array(held).describe('What is not done now, and why.'),
+  unclear: z
+    .array(z.object({ ...named, reason: text, message: text }))
+    .describe('What is to be done is not known yet.'),
+  duplicates: z.array(
+    z.object({
+      kind: text,
+      namespace: text,
+      object: text,
+      id: text,
+      name: text.optional(),
+      state: text.optional(),
+      hourlyMicros: micros.optional(),
+      message: text,
+    }),
+  ),
+  warnings: z
+    .array(z.object({ ...named, rule: text, message: text }))
+    .optional()
+    .describe('Of the rules of `--policy`.'),
+  problems: z.array(
+    z.object({
+      file: text,
+      line: z.int().nullable(),
+      path: text.nullable(),
+      message: text,
+      remedy: text,
+      object: text.nullable().describe('`Kind/namespace/name`.'),
+    }),
+  ),
+  unreadAccounts: z.array(
+    z.object({
+      account: text.nullable(),
+      file: text.nullable(),
+      line: z.int().nullable(),
+      reason: text,
+      message: text,
+    }),
+  ),
+  cost: total,
+  summary,
+  overlay: z
+    .object({ source: text, documents: count, dryRun: count, builtIn: count, unchanged: count })
+    .optional()
+    .describe('Of `--with`.'),
+  partial: z
+    .object({ selected: z.array(z.object(named)), included: z.array(z.object(named)), omitted: count })
+    .optional()
+    .describe('Of a part of the fleet.'),
+});
+
+/** The compiler finds a plan that the schema does not describe. */
+type Published = z.input<typeof planSchema>;
+type DeepReadonly<Value> = Value extends object
+  ? { readonly [Key in keyof Value]: DeepReadonly<Value[Key]> }
+  : Value;
+export type DescribedPlan = FleetPlan extends DeepReadonly<Published> ? FleetPlan : never;
+
+const heading = {
+  $schema: 'http://json-schema.org/draft-07/schema#',
+  $comment: 'Generated by `fleetkeeper schema`. Do not edit.',
+} as const;
+
+/** `isClosed`: it has no other fields than these, as tests of this version require. */
+export function planJsonSchema(isClosed: boolean): object {
+  const title = 'The output of fleetkeeper plan --output json';
+  return { ...heading, title, ...jsonSchema(planSchema, isClosed ? 'output' : 'input') };
+}
+
+function jsonSchema(schema: z.ZodType, io: 'input' | 'output'): object {
+  const { $schema: _draft, ...json } = z.toJSONSchema(schema, { target: 'draft-7', io });
+  return json;
+}
+
+/** What programs may check: a plan, and a file of `plan --out`. */
+export function planSchemaFiles() {
+  const planFile = {
+    ...heading,
+    title: 'A file of fleetkeeper plan --out',
+    ...jsonSchema(planFileSchema, 'input'),
+  };
+  return [
+    { file: 'plan-v1.json', schema: planJsonSchema(false) },
+    { file: 'plan-file-v1.json', schema: planFile },
+  ].map(({ file, schema }) => ({ file, text: `${JSON.stringify(schema, undefined, 2)}\n` }));
+}

@@ -1,0 +1,49 @@
+/** What the output of `plan` has beside changes: problems in the documents, accounts that can't be read, duplicates. */
+import type { Problem } from '../desired/index.ts';
+import type { DescribedDuplicate } from '../engine/plan/index.ts';
+import type { Reason } from '../reasons/index.ts';
+import { parseObjectKey, type ObjectKey } from '../resources/index.ts';
+
+/** A thing at the provider that carries the mark of an object but is not the recorded one. */
+export interface ShownDuplicate extends DescribedDuplicate {
+  readonly kind: string;
+  readonly namespace: string;
+  /** The name of the object. */
+  readonly object: string;
+}
+
+/** What is wrong in the documents, with what to do. */
+export interface ShownProblem {
+  readonly file: string;
+  /** Null if it concerns the whole file, and in a cluster. */
+  readonly line: number | null;
+  readonly path: string | null;
+  readonly message: string;
+  readonly remedy: string;
+  /** `Kind/namespace/name`; null if no object could be identified. */
+  readonly object: ObjectKey | null;
+}
+
+/** An account that could not be read. Nothing is known of its objects. */
+export interface UnreadAccount {
+  /** The name of its document; null for the one of the environment. */
+  readonly account: string | null;
+  /** Where it is declared. */
+  readonly file: string | null;
+  readonly line: number | null;
+  readonly reason: Reason;
+  /** What failed, and what to do. */
+  readonly message: string;
+}
+
+export function shownDuplicate(
+  key: ObjectKey,
+  { message, ...duplicate }: DescribedDuplicate,
+): ShownDuplicate {
+  const { kind, namespace, name: object } = parseObjectKey(key);
+  return { kind, namespace, object, ...duplicate, message };
+}
+
+export function shownProblem({ file, line, path, message, remedy, key }: Problem): ShownProblem {
+  return { file, line: line ?? null, path: path ?? null, message, remedy, object: key ?? null };
+}
