@@ -72,6 +72,15 @@ export async function connectCluster(
   });
 }
 
+/** Where names are looked for without -n. Undefined: there is no kubeconfig. */
+export async function namespaceOf(
+  { environment, clock }: Context,
+  { kubeconfig, context }: ClusterFlags,
+): Promise<string | undefined> {
+  const { namespaceOfContext } = await import('../kubernetes/connect.ts');
+  return namespaceOfContext({ kubeconfig, context, environment, clock });
+}
+
 /** Flags that mean nothing without a cluster, or nothing in one. */
 export function refuseForeignFlags(
   source: string | undefined,

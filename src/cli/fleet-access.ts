@@ -92,7 +92,7 @@ async function readCluster(context: Context, flags: FleetFlagsOf): Promise<Fleet
   const { clock, random } = context;
   const metrics = createMetrics();
   const api = await connectCluster(context, flags, metrics);
-  const known = await readClusterIdentity({ api, owner: flags.owner });
+  const { known, namespace } = await identityIn(api, flags.owner);
   const identity = known ?? { ownerName: flags.owner ?? '', digestKey: provisionalKey(random) };
   const store = new ClusterStore({ api: undefined, reader: api, identity, clock, random });
   const { watchNamespaces: namespaces = [], shard } = flags;
@@ -119,7 +119,7 @@ async function readCluster(context: Context, flags: FleetFlagsOf): Promise<Fleet
       random,
     }),
     store,
-    manager: async () => managerOfCluster(await leaseOf(api, leaseName(shard)), clock.wallMs()),
+    manager: async () => managerOfCluster(await leaseOf(api, namespace, leaseName(shard)), clock.wallMs()),
     ...(overlay ? { overlay: overlay.checked } : {}),
     close: () => api.close(),
   };
@@ -157,9 +157,31 @@ async function overlayOf(
   return overlay;
 }
 
+/** That of manifests/. */
+const operatorNamespace = 'fleetkeeper-system';
+
+/** That of the operator in the namespace of the kubeconfig's context, or else of the one in its usual namespace. */
+async function identityIn(api: KubernetesApi, owner: string | undefined) {
+  const at = (namespace: string) =>
+    readClusterIdentity({ api: { namespace, get: (target) => api.get(target) }, owner });
+  const known = await at(api.namespace);
+  if (known || api.namespace === operatorNamespace) return { known, namespace: api.namespace };
+  try {
+    const usual = await at(operatorNamespace);
+    return { known: usual, namespace: usual ? operatorNamespace : api.namespace };
+  } catch (error) {
+    // Not everybody may look there.
+    if (error instanceof KubernetesError && error.status === 403) return { known, namespace: api.namespace };
+    throw error;
+  }
+}
+
 /** A text if it can't be read: not everybody who may read the objects may read the Lease. */
-async function leaseOf(api: KubernetesApi, name: string): Promise<LeaseHolder | string | undefined> {
-  const { namespace } = api;
+async function leaseOf(
+  api: KubernetesApi,
+  namespace: string,
+  name: string,
+): Promise<LeaseHolder | string | undefined> {
   try {
     return (await readLease(api, { namespace, name })) ?? `there is no Lease ${name} in ${namespace}`;
   } catch (error) {

@@ -28,6 +28,9 @@ export interface Target {
   readonly name: string;
 }
 
+/** The option value that no flag gives: the namespace of a kubeconfig's context. */
+export const namespaceOfNames = 'namespaceOfNames';
+
 /** As they were written, for messages, with what they mean. */
 export interface GivenSelector {
   readonly text: string;
@@ -38,6 +41,8 @@ export interface SelectionFlags {
   readonly target?: readonly Target[];
   readonly selector?: GivenSelector;
   readonly namespace?: string;
+  /** Of names, where `namespace` is not given; default `default`. */
+  readonly [namespaceOfNames]?: string;
 }
 
 /** `-n` is added where the command has none yet. */
@@ -51,7 +56,10 @@ export function withSelectionFlags(command: Command): Command {
     )
     .addOption(selectorOption().conflicts('target'));
   if (command.options.some(({ long }) => long === '--namespace')) return command;
-  return command.option('-n, --namespace <name>', 'only objects of this namespace; of a target: default');
+  return command.option(
+    '-n, --namespace <name>',
+    "only objects of this namespace; of a target: default, or that of the kubeconfig's context",
+  );
 }
 
 export function selectorOption(): Option {
@@ -113,6 +121,11 @@ export class Selection {
     return target === undefined && selector === undefined && namespace === undefined;
   }
 
+  get #ofNames(): string {
+    const { namespace, namespaceOfNames: ofContext } = this.#flags;
+    return namespace ?? ofContext ?? defaultNamespace;
+  }
+
   /** The flags, as they may be written again. */
   get text(): string {
     const { target = [], selector, namespace } = this.#flags;
@@ -127,7 +140,7 @@ export class Selection {
   matches(object: Selectable): boolean {
     const { target, selector, namespace } = this.#flags;
     if (selector && !selector.matches(object.labels)) return false;
-    if (target) return target.some((one) => isTarget(one, namespace ?? defaultNamespace, object));
+    if (target) return target.some((one) => isTarget(one, this.#ofNames, object));
     return namespace === undefined || object.namespace === namespace;
   }
 
@@ -141,7 +154,7 @@ export class Selection {
   }
 
   #check(target: Target, objects: readonly Selectable[]): void {
-    const namespace = this.#flags.namespace ?? defaultNamespace;
+    const namespace = this.#ofNames;
     const found = objects.filter((object) => isTarget(target, namespace, object));
     if (found.length === 1) return;
     const text = targetText(target);

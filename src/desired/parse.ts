@@ -233,6 +233,7 @@ class FileReading {
       locate: (path) => this.#locate(entry, path),
       // It has passed the schema.
       written: () => value as unknown as WrittenDocument,
+      gives: (field) => Object.hasOwn(value['spec'] ?? {}, field),
     };
     this.#documents.push({ is: 'object', id: key, location, object });
   }

@@ -50,6 +50,8 @@ export interface DesiredObject<Kind extends ManagedKind = ManagedKind> {
   locate(path: readonly (string | number)[]): Location;
   /** In a folder only: the document without defaults. */
   written?(): WrittenDocument;
+  /** In a folder only: the document has this field of its spec, and it is no default. */
+  readonly gives?: (field: string) => boolean;
   /** In a cluster only. */
   readonly cluster?: ClusterFacts;
   /** Of an object without a document: what it follows from. */

@@ -32,18 +32,35 @@ export async function connect(options: ConnectOptions): Promise<KubernetesApi> {
   return createClient({ access, clock, metrics, dispatcher });
 }
 
-async function findAccess({
-  kubeconfig,
-  context,
-  environment,
-  clock,
-}: ConnectOptions): Promise<ClusterAccess> {
-  const folder = serviceAccountFolder;
-  const named = kubeconfig ? [kubeconfig] : listed(environment['KUBECONFIG']);
-  if (named.length === 0 && context === undefined && isInCluster({ environment, folder })) {
-    return inClusterAccess({ environment, clock, folder });
+/** Of the context of a kubeconfig, as kubectl has it. Undefined: there is no kubeconfig, or none that can be read. */
+export async function namespaceOfContext(
+  options: Omit<ConnectOptions, 'metrics' | 'dispatcher'>,
+): Promise<string | undefined> {
+  const found = findFiles(options);
+  if (found === 'of the pod' || found.length === 0) return undefined;
+  const { kubeconfigAccess } = await import('./kubeconfig.ts');
+  try {
+    return kubeconfigAccess({ files: found, context: options.context, clock: options.clock }).namespace;
+  } catch (error) {
+    // Whoever connects reports it.
+    if (error instanceof UserError) return undefined;
+    throw error;
   }
-  const files = named.length > 0 ? named : inHome(environment['HOME']);
+}
+
+type Searched = Pick<ConnectOptions, 'kubeconfig' | 'context' | 'environment'>;
+
+function findFiles({ kubeconfig, context, environment }: Searched): readonly string[] | 'of the pod' {
+  const named = kubeconfig ? [kubeconfig] : listed(environment['KUBECONFIG']);
+  if (named.length > 0) return named;
+  const isOfPod = context === undefined && isInCluster({ environment, folder: serviceAccountFolder });
+  return isOfPod ? 'of the pod' : inHome(environment['HOME']);
+}
+
+async function findAccess(options: Omit<ConnectOptions, 'metrics' | 'dispatcher'>): Promise<ClusterAccess> {
+  const { context, environment, clock } = options;
+  const files = findFiles(options);
+  if (files === 'of the pod') return inClusterAccess({ environment, clock, folder: serviceAccountFolder });
   if (files.length === 0) {
     throw new UserError(
       'no Kubernetes API to talk to: no --kubeconfig, no KUBECONFIG in the environment, no ~/.kube/config, and this is no pod',

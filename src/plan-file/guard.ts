@@ -37,6 +37,8 @@ interface Standing {
   next: number;
   /** The keys of the requests that were counted. */
   readonly counted: Set<string>;
+  /** That of the newest request when this process began. */
+  readonly earlier: string | undefined;
   /** Of a fleet: how many replicas are left to be added, updated and drained, as its last pass found. */
   left: number | undefined;
   /** Of a fleet: its last pass was refused, only because it would let replicas be corrected that are not in the file. */
@@ -59,7 +61,10 @@ export class PlanGuard implements StepGuard {
 
   constructor(options: GuardOptions) {
     this.#options = options;
-    this.#standings = new Map(options.file.objects.map((object) => [object.key, standingOf(object)]));
+    const { file, store } = options;
+    this.#standings = new Map(
+      file.objects.map((object) => [object.key, standingOf(object, store.lastIntent(object.key))]),
+    );
     for (const [key, standing] of this.#standings) {
       for (const intent of options.journal(key).toReversed()) this.#count(standing, intent);
     }
@@ -168,9 +173,10 @@ export class PlanGuard implements StepGuard {
     if (last) this.#count(standing, last);
   }
 
+  /** What this process has sent counts in any case, also if the clock was set back meanwhile. */
   #count(standing: Standing, { outcome, createdAt, idempotencyKey, action }: Intent): void {
-    if (outcome !== 'applied' || createdAt < this.#options.startedAt) return;
-    if (standing.counted.has(idempotencyKey)) return;
+    const isOfFile = createdAt >= this.#options.startedAt || idempotencyKey !== standing.earlier;
+    if (outcome !== 'applied' || !isOfFile || standing.counted.has(idempotencyKey)) return;
     standing.counted.add(idempotencyKey);
     const { steps, next } = standing;
     const at = steps.findIndex((step, index) => index >= next && step.action === action);
@@ -178,13 +184,14 @@ export class PlanGuard implements StepGuard {
   }
 }
 
-function standingOf(object: PlannedObject): Standing {
+function standingOf(object: PlannedObject, last: Intent | undefined): Standing {
   return {
     object,
     steps: [...object.steps, ...object.later],
     roster: rosterSteps(object),
     next: 0,
     counted: new Set(),
+    earlier: last?.idempotencyKey,
     left: undefined,
     onlyCorrects: false,
     result: undefined,

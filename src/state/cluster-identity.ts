@@ -65,7 +65,9 @@ export async function openClusterIdentity(options: IdentityOptions): Promise<Clu
 export async function readClusterIdentity({
   api,
   owner,
-}: Pick<IdentityOptions, 'api' | 'owner'>): Promise<ClusterIdentity | undefined> {
+}: Pick<IdentityOptions, 'owner'> & {
+  readonly api: Pick<IdentityOptions['api'], 'get' | 'namespace'>;
+}): Promise<ClusterIdentity | undefined> {
   const secret = await api.get({ type: secrets, namespace: api.namespace, name: identitySecretName });
   if (!secret) return undefined;
   const where = `the Secret ${api.namespace}/${identitySecretName}`;

@@ -1,15 +1,35 @@
 /** What a large fleet costs: requests, reads of the account, and writes of its roster. */
 import { expect, test } from 'vitest';
-import { apiVersion } from '../../src/resources/index.ts';
+import type { ResourceType } from '../../src/kubernetes/index.ts';
+import { apiVersion, resourceTypes } from '../../src/resources/index.ts';
+import { ClusterFleet } from '../support/processes/cluster-fleet.ts';
 import { ControlPlane, isMutation } from '../support/processes/control-plane.ts';
-import { account, createFleet, isInCluster } from '../support/processes/fleet.ts';
+import { account, createFleet, type Fleet } from '../support/processes/fleet.ts';
 import { eventually, fetch, nowMs, temporaryFolder } from '../support/processes/processes.ts';
 import { isSimulated, manyServices } from '../support/world.ts';
 
+/** What an API server has of the fleet, its replicas and its revisions: each write gives another version. Empty in a folder. */
+async function versionsOf(fleet: Fleet): Promise<readonly string[]> {
+  if (!(fleet instanceof ClusterFleet)) return [];
+  const { cluster, namespace } = fleet;
+  const types = [resourceTypes.ServiceFleet, resourceTypes.ContainerService, revisionType];
+  const lists = await Promise.all(types.map((type) => cluster.api.list(type, { namespace })));
+  const all = lists.flatMap(({ items }) => items.map(({ metadata }) => metadata));
+  expect(all.length).toBeGreaterThan(manyServices);
+  return all.map(({ uid, resourceVersion }) => `${uid} ${resourceVersion}`).sort();
+}
+
+const revisionType: ResourceType = {
+  group: 'apps',
+  version: 'v1',
+  namespaced: true,
+  plural: 'controllerrevisions',
+  kind: 'ControllerRevision',
+};
+
 const perSecond = 20;
 
-/** With a simulated API server it takes longer than all that else is simulated. */
-const many = isSimulated && isInCluster ? 40 : 100;
+const many = 100;
 
 const fleetOf = (replicas: number, image: string) => ({
   apiVersion,
@@ -82,7 +102,7 @@ test(
     await fleet.until('ServiceFleet/llm', 'Ready', 'True', undefined, 200_000);
     const kinds = ['ServiceFleet', 'ContainerService'];
     const written = async () => Promise.all(kinds.map((kind) => writesOf(url, kind)));
-    const before = await written();
+    const [before, versions] = [await written(), await versionsOf(fleet)];
     await plane.forgetRequests();
     const requests = await eventually('five polls', async () => {
       const seen = await plane.requests();
@@ -92,5 +112,6 @@ test(
       new Set(['GET /api/account']),
     );
     expect(await written()).toEqual(before);
+    expect(await versionsOf(fleet)).toEqual(versions);
   },
 );

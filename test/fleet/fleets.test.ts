@@ -349,22 +349,22 @@ test('a document with the name of a replica wins, and the fleet uses another num
   await fleet.until('ServiceFleet/llm', 'Ready', 'True', undefined, 60_000);
 });
 
-// In a cluster it carries the uid of its object, and so no mark of a replica.
-testInFolder(
-  'what a document has left at the provider under the name of a replica is no replica',
-  async () => {
-    const { plane, fleet } = await world();
-    await fleet.write('own.yaml', [service('llm-1', { deletionPolicy: 'Retain' })]);
-    await fleet.write('llm.yaml', [fleetOf('llm', { replicas: 2 })]);
-    await fleet.apply();
-    expect(await names(plane)).toEqual(['llm-0', 'llm-1', 'llm-2']);
-    await fleet.remove('own.yaml');
-    await fleet.apply('--allow-mass-change');
-    await fleet.write('llm.yaml', [fleetOf('llm', { replicas: 3 })]);
-    await fleet.apply();
-    expect(await names(plane)).toEqual(['llm-0', 'llm-1', 'llm-2', 'llm-3']);
-  },
-);
+test('what a document has left at the provider under the name of a replica is no replica', async () => {
+  const { plane, fleet } = await world();
+  await fleet.write('own.yaml', [service('llm-1', { deletionPolicy: 'Retain' })]);
+  await fleet.write('llm.yaml', [fleetOf('llm', { replicas: 2 })]);
+  await fleet.apply();
+  expect(await names(plane)).toEqual(['llm-0', 'llm-1', 'llm-2']);
+  await fleet.remove('own.yaml');
+  await fleet.apply('--allow-mass-change');
+  await fleet.write('llm.yaml', [fleetOf('llm', { replicas: 3 })]);
+  await fleet.apply();
+  expect(await names(plane)).toEqual(['llm-0', 'llm-1', 'llm-2', 'llm-3']);
+  // Nor is it one when the next number is needed.
+  await fleet.write('llm.yaml', [fleetOf('llm', { replicas: 4 })]);
+  await fleet.apply();
+  expect(await names(plane)).toEqual(['llm-0', 'llm-1', 'llm-2', 'llm-3', 'llm-4']);
+});
 
 testInFolder(
   'while the document of a service is missed, no fleet takes its name and its service',

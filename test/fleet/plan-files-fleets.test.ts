@@ -130,7 +130,7 @@ testInFolder('drift of a replica is an entry of its own, and a plan without it l
     revision,
     patch: { image: 'ghcr.io/them/llm:9' },
   });
-  await world.pause(30_000);
+  await world.pause(5000);
   expect(await planned(world, {})).toEqual({ 'ContainerService/llm-1': ['patch-service'] });
   const { code, sent } = await world.apply();
   expect([code, sent, await images(world)]).toEqual([0, [`PATCH /api/services/${id}`], three]);
@@ -141,7 +141,7 @@ testInFolder('drift of a replica is an entry of its own, and a plan without it l
     revision: again.revision,
     patch: { image: 'ghcr.io/them/llm:9' },
   });
-  await world.pause(30_000);
+  await world.pause(5000);
   const only = await world.apply();
   expect([only.code, only.sent]).toEqual([0, ['POST /api/services']]);
   expect(only.stdout).toContain('1 object(s) outside the plan file need something');

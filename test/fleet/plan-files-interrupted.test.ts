@@ -4,7 +4,7 @@ import path from 'node:path';
 import { describe, expect } from 'vitest';
 import { account, service, testInFolder, type Json } from '../support/processes/fleet.ts';
 import { apiKey, isMutation } from '../support/processes/control-plane.ts';
-import { PlanFileWorld, stepsIn } from '../support/processes/plan-files.ts';
+import { PlanFileWorld, stepsIn, testInTime } from '../support/processes/plan-files.ts';
 import { eventually, fleetkeeper } from '../support/processes/processes.ts';
 
 const image = 'ghcr.io/acme/app:2';
@@ -73,7 +73,7 @@ describe('kill -9 in the middle', () => {
       revision,
       patch: { image: 'ghcr.io/acme/app:1' },
     });
-    await world.pause(60_000);
+    await world.pause(5000);
     const { code, sent, stderr } = await world.apply();
     expect([code, sent.filter((one) => one.includes(id))]).toEqual([3, []]);
     expect(stderr).toContain('not in the plan file, and not done: ContainerService default/web');
@@ -88,7 +88,7 @@ describe('the time is over', () => {
       await world.fleet.write('all.yaml', [service('web')]);
       await world.plan();
       await world.plane.faults([noCapacity]);
-      const late = await world.apply('--timeout', '40s');
+      const late = await world.apply('--timeout', '20s');
       expect([late.code, late.stderr]).toEqual([
         5,
         expect.stringMatching(
@@ -103,7 +103,7 @@ describe('the time is over', () => {
     },
   );
 
-  testInFolder('of the file itself: no step begins any more, and that is exit 5', async () => {
+  testInTime('of the file itself: no step begins any more, and that is exit 5', async () => {
     const world = await PlanFileWorld.open();
     await world.fleet.write('all.yaml', [service('web'), service('api')]);
     await world.plan('--expires', '15m');
@@ -137,7 +137,7 @@ describe('while a file is applied', () => {
     const { code, stderr } = await running.finished();
     const patches = (await world.sent()).filter((one) => one.startsWith('PATCH'));
     // One of the file, and that of somebody else.
-    expect([code, patches.length]).toEqual([3, 2]);
+    expect([code, patches.length], stderr).toEqual([3, 2]);
     expect(stderr).toContain('not in the plan file, and not done: ContainerService default/web');
     expect((await world.plane.service('web')).image).toBe('ghcr.io/them/app:9');
   });

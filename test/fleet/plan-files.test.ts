@@ -2,7 +2,7 @@
 import { readFile, stat, writeFile } from 'node:fs/promises';
 import { describe, expect } from 'vitest';
 import { service, task, testInFolder, volume } from '../support/processes/fleet.ts';
-import { PlanFileWorld, stepsIn } from '../support/processes/plan-files.ts';
+import { PlanFileWorld, stepsIn, testInTime } from '../support/processes/plan-files.ts';
 import { fleetkeeper } from '../support/processes/processes.ts';
 
 const image = 'ghcr.io/acme/app:2';
@@ -99,7 +99,7 @@ describe('between the plan and its application', () => {
     const { id } = await world.plane.service('web');
     const resources = { gpuCount: 0, cpu: 2, memoryGb: 2 };
     await world.plane.call('POST', `/api/services/${id}/actions`, { action: 'resize', resources });
-    await world.pause(30_000);
+    await world.pause(5000);
     const { code, stdout, sent } = await world.apply();
     expect([code, stdout]).toEqual([
       0,
@@ -281,7 +281,7 @@ describe('the file itself', () => {
     expect([code, sent, stderr]).toEqual([3, [], expect.stringContaining('it has the format version 2')]);
   });
 
-  testInFolder('has expired: it is refused', async () => {
+  testInTime('has expired: it is refused', async () => {
     const world = await planned();
     await world.pause(15 * 60_000);
     const { code, sent, stderr } = await world.apply();

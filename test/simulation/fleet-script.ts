@@ -35,12 +35,17 @@ export function fleetSlots(seed: number, most: number): Slot[] {
   ];
 }
 
+const usualEdits = [0.3, 1, 3];
+/** Between two edits a rollout may come to its analysis. */
+export const rareEdits = [0.1, 0.2, 0.4, 1];
+
 /** Of these slots, whose numbers begin with `first`. */
 export function fleetActions(
   seed: number,
   slots: readonly Slot[],
   first: number,
   healAtMs: number,
+  editsPerMinute: readonly number[] = usualEdits,
 ): Action[] {
   const random = stream(seed, 'deeds with fleets');
   const numbered = slots.map(({ kind }, index) => ({ kind, slot: first + index }));
@@ -62,7 +67,7 @@ export function fleetActions(
     }
   };
   for (const fleet of fleets) add('write', random.chance(0.9) ? 1 : 0, [fleet], 20_000);
-  const perMinute = random.pick([0.3, 1, 3]);
+  const perMinute = random.pick(editsPerMinute);
   add('write', Math.ceil(perMinute * minutes * fleets.length), fleets);
   add('remove', Math.floor((perMinute * minutes) / 8), fleets);
   add('write', random.between(0, 4 * others.length), others);

@@ -4,6 +4,7 @@
  */
 import { annotations, objectKey, parseObjectKey, type ObjectKey } from '../../src/resources/index.ts';
 import type { SeededRandom } from '../support/seeded-random.ts';
+import { withoutContest } from './contested.ts';
 import { environment, images, sizes, type Document } from './documents.ts';
 import type { OwnerRevision } from '../../src/state/index.ts';
 import type { DurableState } from './state.ts';
@@ -333,10 +334,14 @@ function asVolumesRequire(spec: Json, random: SeededRandom): void {
 export function mendedFleet(
   document: Document,
   hidden: object,
-  isDeclared: (key: ObjectKey) => boolean,
+  { isDeclared, isContested }: { isDeclared: (key: ObjectKey) => boolean; isContested: boolean },
 ): Document {
-  const { schedules: _schedules, template: given, ...spec }: Json = document.spec;
-  const template = { ...given, spec: withTemplateMended(document.spec, isDeclared) };
+  const {
+    schedules: _schedules,
+    template: given,
+    ...spec
+  }: Json = isContested ? withoutContest(document.spec) : document.spec;
+  const template = { ...given, spec: withTemplateMended({ template: given }, isDeclared) };
   const { perReplica } = spec.storage ?? {};
   if (perReplica) spec.storage = { perReplica: { ...perReplica, expansion: 'PauseService' } };
   const fields = 'httpPort,command,sleepAfterMinutes,env';

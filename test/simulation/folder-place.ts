@@ -14,7 +14,7 @@ import type { Memory } from '../support/full-count.ts';
 import { createMetrics } from '../../src/telemetry/index.ts';
 import { Disk, SimulatedStore } from './disk.ts';
 import { settleMs } from './faults.ts';
-import { crashWithinMs, epochMs, searchedLog, type Place, type PlaceParts } from './place.ts';
+import { crashWithinMs, epochMs, measuringWith, searchedLog, type Place, type PlaceParts } from './place.ts';
 import { hasOpenOutcome } from './state.ts';
 import { operatorsAddress, operatorsKey } from './plane.ts';
 import { randomPort, stream } from './random-port.ts';
@@ -111,6 +111,7 @@ export class FolderPlace implements Place {
       clock: life.clock,
       random: randomPort(random),
       createTransport: () => network.transport(life, number),
+      ...measuringWith(this.#parts),
       logger: this.#logger,
       metrics: this.#metrics,
       settleMs,

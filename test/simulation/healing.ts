@@ -12,7 +12,11 @@ type Hidden = 'nothing' | 'environments' | 'other fields';
  * The word that data may be lost, a size that the volume can have, and tasks that have ended. `hides`: drift of what the API hides is only
  * reported after it was corrected once. An edit sends it again.
  */
-export function mended(document: Document, { disk, plane, wanted }: View, hides: Hidden): Document {
+export function mended(
+  document: Document,
+  { disk, plane, wanted, isContested }: View,
+  hides: Hidden,
+): Document {
   const { kind, name, spec } = document;
   switch (kind) {
     case 'ProtectedTask':
@@ -30,7 +34,10 @@ export function mended(document: Document, { disk, plane, wanted }: View, hides:
       return { ...consenting(document, kind), spec: { ...spec, sizeGb, expansion: 'PauseService' } };
     }
     case 'ServiceFleet':
-      return mendedFleet(document, edited(spec.template.spec.env, hides), (key) => wanted.has(key));
+      return mendedFleet(document, edited(spec.template.spec.env, hides), {
+        isDeclared: (key) => wanted.has(key),
+        isContested,
+      });
     case 'ServiceTemplate':
     case 'ImageRegistry':
       return document;

@@ -20,6 +20,7 @@ import {
   type FaultKind,
   type NetworkFault,
 } from './faults.ts';
+import { prometheusAddress, type Attacks } from './attacks.ts';
 import type { Shortage } from './shortage.ts';
 import { LateShown } from './late-shown.ts';
 import { ourAddress, ourKey, type Plane, type PlaneReply } from './plane.ts';
@@ -58,6 +59,8 @@ export interface NetworkOptions {
   readonly wordsRandom: SeededRandom | undefined;
   /** In a world that has such times. */
   readonly shortage?: Shortage | undefined;
+  /** In a world that has them. */
+  readonly attacks?: Attacks | undefined;
 }
 
 interface Travelling {
@@ -96,9 +99,20 @@ export class Network {
 
   transport(life: Life, lifeNumber: number): Transport {
     return {
-      exchange: (request, signal) => this.#exchange(request, signal, life, lifeNumber),
+      exchange: (request, signal) =>
+        request.url.startsWith(prometheusAddress)
+          ? this.#askPrometheus(life)
+          : this.#exchange(request, signal, life, lifeNumber),
       close: () => Promise.resolve(),
     };
+  }
+
+  /** It is no part of the provider, and there is no key for it. */
+  #askPrometheus(life: Life): Promise<HttpReply> {
+    const { status, body } = this.#options.attacks?.prometheusAnswer() ?? { status: 503, body: '' };
+    return new Promise((resolve) => {
+      life.after(20, () => resolve(answer(status, body)));
+    });
   }
 
   /** The sender is gone: what is on its way arrives soon. */
@@ -290,7 +304,11 @@ export class Network {
     const isCostly =
       exchange.method === 'POST' && /^\/api\/(services|volumes)(\/[^/]+\/actions)?$/.test(exchange.path);
     const frees = /"(stop|delete)"/.test(exchange.text ?? '');
-    const short = isCostly && !frees ? this.#options.shortage?.refusal(scheduler.nowMs) : undefined;
+    const { shortage, attacks } = this.#options;
+    const isShort = isCostly && !frees;
+    const short =
+      (isShort ? shortage?.refusal(scheduler.nowMs) : undefined) ??
+      (isCreation(exchange) ? attacks?.refusal(exchange.body?.region) : undefined);
     if (short) return answer(short.status, refusal(short.code));
     if (!isCostly || frees || !this.#draws('scarce', exchange)) return undefined;
     const drawn = random.pick(['capacity_unavailable', 'insufficient_funds']);
@@ -312,6 +330,9 @@ export class Network {
       return random.pick(broken);
     }
     const read = exchange.method === 'GET' && status === 200;
+    const { attacks } = this.#options;
+    if (attacks && exchange.path.endsWith('/exec') && status === 200)
+      return answer(status, JSON.stringify(attacks.commandAnswer(JSON.parse(body))));
     const shown = read ? this.#withoutHidden(exchange, this.#shown(exchange, body)) : body;
     return answer(shown === undefined ? 404 : status, shown ?? errorText('not_found'), retryAfter);
   }

@@ -1,8 +1,11 @@
 /** Where a fleet is declared, where its state is kept, and which processes serve it: a folder and a file, or a cluster. */
 import pino from 'pino';
+import type { EndpointProbe } from '../../src/api/index.ts';
+import type { Clock } from '../../src/base/index.ts';
 import type { ObjectKey } from '../../src/resources/index.ts';
 import type { ObjectRecord, Intent, Resolution } from '../../src/state/index.ts';
 import type { Memory } from '../support/full-count.ts';
+import { prometheusAddress, type Attacks } from './attacks.ts';
 import type { Checker } from './checker.ts';
 import type { Network } from './network.ts';
 import type { Scheduler } from './scheduler.ts';
@@ -15,6 +18,8 @@ import type { Json } from './watch.ts';
 export interface DocumentStore {
   /** Whether it was taken: a cluster refuses what can't be changed, and keeps what there is. */
   write(file: string, document: Json): boolean;
+  /** An autoscaler writes another number of replicas, which `document` has. Whether it was taken. */
+  scale(file: string, document: Json): boolean;
   remove(file: string): void;
   /** It has a mistake, where that is possible. Returns how to mend it; one that was written or removed meanwhile stays as it is. */
   break(file: string): () => void;
@@ -79,6 +84,8 @@ export interface PlaceParts {
   readonly script: Script;
   readonly scheduler: Scheduler;
   readonly network: Network;
+  /** In a world that has them. */
+  readonly attacks: Attacks | undefined;
   readonly checker: () => Checker;
   readonly violated: (invariant: string, message: string) => void;
   readonly onFault: (kind: string, request: string) => void;
@@ -91,6 +98,18 @@ export const crashWithinMs = 40;
 
 /** Unix milliseconds at which every run begins. */
 export const epochMs = Date.UTC(2026, 0, 1);
+
+/** What a process measures rollouts with. */
+export function measuringWith({ attacks }: PlaceParts): {
+  readonly createEndpointProbe?: (clock: Clock) => EndpointProbe;
+  readonly analysisPrometheus?: { readonly url: string; readonly token: () => undefined };
+} {
+  if (!attacks) return {};
+  return {
+    createEndpointProbe: (clock) => attacks.createProbe(clock),
+    analysisPrometheus: { url: prometheusAddress, token: () => undefined },
+  };
+}
 
 /** A log in which secrets are looked for (S10). */
 export function searchedLog({ violated }: PlaceParts): pino.Logger {

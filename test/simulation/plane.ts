@@ -56,14 +56,13 @@ export const providerPrices = {
   storageGbHourMicros: 140,
 };
 
-const regions = defaultConfig.regions.map((region) => ({ ...region, prices: providerPrices }));
-
 export class Plane {
   readonly #options: PlaneOptions;
   readonly #folder: string | undefined;
   #open: { readonly parts: Open; readonly life: Life } | undefined;
   /** Requests that a crash leaves without an answer. */
   readonly #waiting = new Set<() => void>();
+  readonly #regions = defaultConfig.regions.map((region) => ({ ...region, prices: { ...providerPrices } }));
   /** The next commit does not come about: the process is killed before it. */
   #diesAtCommit = false;
   onCrash: () => void = () => {};
@@ -84,7 +83,7 @@ export class Plane {
 
   async start(): Promise<void> {
     const { scheduler, random, wallMs, rateLimitPerSecond, hasTwoRegions } = this.#options;
-    const config = { ...defaultConfig, regions: regions.slice(0, hasTwoRegions ? 2 : 1) };
+    const config = { ...defaultConfig, regions: this.#regions.slice(0, hasTwoRegions ? 2 : 1) };
     const life = new Life(scheduler, wallMs, random.between(0, 1_000_000));
     const parts = await openControlPlane({
       listen: { host: 'nowhere', port: 0 },
@@ -156,6 +155,14 @@ export class Plane {
     for (const onKill of this.#waiting) onKill();
     this.#waiting.clear();
     this.onCrash();
+  }
+
+  /** What is made in this region from now on costs so many per cent of what it did at first. */
+  reprice(region: string, percent: number): void {
+    const { prices } = this.#regions.find(({ name }) => name === region) ?? {};
+    if (!prices) return;
+    for (const [name, micros] of Object.entries(providerPrices) as [keyof typeof prices, number][])
+      prices[name] = (micros * percent) / 100;
   }
 
   /** In the middle of the next request that changes something. */

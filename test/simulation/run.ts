@@ -96,11 +96,15 @@ if (chosen.length === 0) throw new Error('--place is folder, cluster or both');
 const givenCrowd = crowdNames.find((name) => name === values.crowd);
 if (values.crowd !== undefined && !givenCrowd) throw new Error(`--crowd is one of ${crowdNames.join(', ')}`);
 
-/** One seed in four has fleets; every second one of these, fleets with templates. One in sixteen has a budget. */
+/**
+ * One seed in four has fleets: one in eight those that choose among places, and one in sixteen those with templates. One in sixteen has a
+ * budget.
+ */
 function crowdOf(seed: number): CrowdName {
   if (givenCrowd) return givenCrowd;
-  if (seed % 8 === 7) return 'templated';
+  if (seed % 16 === 7) return 'templated';
   if (seed % 16 === 5) return 'budgeted';
+  if (seed % 8 === 3) return 'contested';
   return seed % 4 === 3 ? 'fleets' : 'forged';
 }
 

@@ -16,15 +16,17 @@ import {
   type FaultKind,
   type WorldFault,
 } from './faults.ts';
+import type { AttackDeed } from './attacks.ts';
+import { attackActions } from './contested.ts';
 import { plain as plainDialect } from '../dialects/dialect.ts';
 import { answerDialects, dialectNamed } from '../dialects/index.ts';
 import { stream } from './random-port.ts';
 import type { SeededRandom } from '../support/seeded-random.ts';
-import { fleetActions, fleetSlots, type FleetDeed } from './fleet-script.ts';
+import { fleetActions, fleetSlots, rareEdits, type FleetDeed } from './fleet-script.ts';
 import { neighbourDeeds, type NeighbourDeed } from './neighbours.ts';
 import type { UserKind } from './documents.ts';
 
-export type Deed = 'write' | 'remove' | WorldFault | ClusterDeed | NeighbourDeed | FleetDeed;
+export type Deed = 'write' | 'remove' | WorldFault | ClusterDeed | NeighbourDeed | FleetDeed | AttackDeed;
 
 /** Where the fleet is declared and its state kept. */
 export const places = ['folder', 'cluster'] as const;
@@ -66,6 +68,8 @@ export interface Script {
   readonly hasFleets: boolean;
   /** Whether ServiceFleets refer to ServiceTemplates. */
   readonly hasTemplates: boolean;
+  /** Whether these choose among places and measure their rollouts, and what they rest on changes (attacks.ts). */
+  readonly isContested: boolean;
   /** Documents of a budget, one after the other; the first one is there from the start. */
   readonly budgets: readonly BudgetEdit[];
 }
@@ -118,6 +122,8 @@ interface Crowd {
   readonly hasTemplates?: boolean;
   /** Whether there is a budget (budgets.ts). */
   readonly hasBudgets?: boolean;
+  /** Whether they choose among places, and what they rest on changes (contested.ts, attacks.ts). */
+  readonly isContested?: boolean;
   /** For how many minutes people want new things, and everything may go wrong. */
   readonly turmoilMinutes?: readonly number[];
   /** Of every kind there is at least one object. */
@@ -241,6 +247,7 @@ const crowds = {
     hasBudgets: true,
     turmoilMinutes: [5, 10, 20],
   },
+  contested: { ...fleets, isContested: true, turmoilMinutes: [10, 20, 40] },
   // A quarter of the computing: for many seeds of each dialect.
   small: {
     ...many,
@@ -269,11 +276,34 @@ export function scriptOf(
 ): Script {
   const script = { ...folderScript(seed, crowds[crowd]), dialect };
   const { hides } = dialectNamed(dialect);
+  const isCalm = script.isContested && stream(seed, 'calm').chance(0.6);
   // A cluster kills processes at any moment.
-  if (place === 'cluster')
-    return clusterScript(hides ? { ...script, dialect: plainDialect.name } : script, crowds[crowd]);
-  return hides ? withoutUncertainty(script) : script;
+  if (place === 'cluster') {
+    const inCluster = clusterScript(
+      hides ? { ...script, dialect: plainDialect.name } : script,
+      crowds[crowd],
+    );
+    return isCalm ? calm(inCluster) : inCluster;
+  }
+  const inFolder = hides ? withoutUncertainty(script) : script;
+  return isCalm ? calm(inFolder) : inFolder;
 }
+
+/** But for attacks and the end of processes, all goes well: rollouts come to their analyses, and to their end. */
+function calm(script: Script): Script {
+  const all: ReadonlySet<string> = new Set(faultsOf(script.place));
+  const faults = new Map([...script.faults].filter(([kind]) => lethal.has(kind)));
+  const actions = script.actions.filter(({ do: deed }) => lethal.has(deed) || !all.has(deed));
+  return { ...script, faults, actions };
+}
+
+const lethal: ReadonlySet<string> = new Set<Deed>([
+  'crash-manager',
+  'crash-at-intent',
+  'stop-manager',
+  'kill-leader',
+  'stop-leader',
+]);
 
 /** Nobody is at hand who would look, and say what became of a request. */
 function withoutUncertainty(script: Script): Script {
@@ -405,7 +435,17 @@ function folderScript(seed: number, crowd: Crowd): Script {
       }
     }
   }
-  if (hasFleets) actions.push(...fleetActions(seed, ofFleets, plain.length, healAtMs));
+  if (hasFleets)
+    actions.push(
+      ...fleetActions(seed, ofFleets, plain.length, healAtMs, crowd.isContested ? rareEdits : undefined),
+    );
+  if (crowd.isContested) {
+    const numbered = slots.map(({ kind }, slot) => ({ kind, slot }));
+    const of = (wanted: UserKind) => numbered.filter(({ kind }) => kind === wanted).map(({ slot }) => slot);
+    const inReplicas = of('ProtectedTask').filter((slot) => slot >= plain.length);
+    const contest = stream(seed, 'attacks');
+    actions.push(...attackActions(contest, of('ServiceFleet').slice(0, -1), inReplicas, healAtMs));
+  }
   if (crowd.delaysCreations) {
     for (const [kind, probability] of drawCreationFaults(stream(seed, 'creation faults'))) {
       faults.set(kind, probability);
@@ -426,6 +466,7 @@ function folderScript(seed: number, crowd: Crowd): Script {
     hasFleets,
     hasTemplates: crowd.hasTemplates ?? false,
     budgets: crowd.hasBudgets ? drawBudgets(stream(seed, 'budgets'), healAtMs) : [],
+    isContested: crowd.isContested ?? false,
     money: crowd.countsMoney ? drawMoney(stream(seed, 'money')) : undefined,
   };
 }

@@ -11,14 +11,15 @@ interface Time {
 }
 
 /** The contract says neither with which status, nor in which words (§7 "Gaps"). */
-const words = [
+export const scarceWords = [
   { status: 409, code: 'capacity_unavailable' },
   { status: 503, code: 'no_capacity' },
   { status: 400, code: 'CapacityUnavailable' },
 ] as const;
+export type ScarceWords = (typeof scarceWords)[number];
 
 /** Codes of refusals for capacity, in any world. */
-export const capacityCodes: ReadonlySet<string | undefined> = new Set(words.map(({ code }) => code));
+export const capacityCodes: ReadonlySet<string | undefined> = new Set(scarceWords.map(({ code }) => code));
 
 export class Shortage {
   readonly #times: Time[];
@@ -34,7 +35,7 @@ export class Shortage {
   }
 
   /** Undefined: there is room. */
-  refusal(nowMs: number): (typeof words)[number] | undefined {
+  refusal(nowMs: number): ScarceWords | undefined {
     const time = this.#times.find(({ fromMs, untilMs }) => nowMs >= fromMs && nowMs < untilMs);
     if (!time) return undefined;
     // Now and then something is given back.
@@ -42,6 +43,6 @@ export class Shortage {
       time.room -= 1;
       return undefined;
     }
-    return this.#random.pick(words);
+    return this.#random.pick(scarceWords);
   }
 }

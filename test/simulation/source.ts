@@ -33,6 +33,11 @@ export class SimulatedFolder implements DocumentStore {
     return true;
   }
 
+  /** A script edits the file. */
+  scale(file: string, document: Json): true {
+    return this.write(file, document);
+  }
+
   remove(file: string): void {
     this.#files.delete(file);
     this.#cut.delete(file);

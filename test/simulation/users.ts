@@ -2,7 +2,8 @@
 import { sameValue } from '../../src/base/index.ts';
 import { objectKey, type ObjectKey } from '../../src/resources/index.ts';
 import { SeededRandom } from '../support/seeded-random.ts';
-import { edited, manifestOf, newDocument, secrets, type Document } from './documents.ts';
+import { editContest } from './contested.ts';
+import { edited, images, manifestOf, newDocument, secrets, type Document } from './documents.ts';
 import {
   editFleet,
   editTemplateRef,
@@ -33,6 +34,8 @@ export interface UsersOptions {
   readonly mayHaveSchedules: boolean;
   /** Fleets may refer to templates. */
   readonly mayHaveTemplates: boolean;
+  /** Fleets may have candidates and steps. */
+  readonly mayHaveContests: boolean;
 }
 
 const copied: ReadonlySet<string> = new Set(['ContainerService', 'StorageVolume', 'ServiceTemplate']);
@@ -143,6 +146,7 @@ export class Users {
       this.lives += 1;
       const fleet = newFleet(name, random, this.#options.mayHaveSchedules);
       if (this.#options.mayHaveTemplates) editTemplateRef(fleet.spec, random);
+      if (this.#options.mayHaveContests) editContest(fleet.spec, random);
       this.#put(key, fleet);
       return;
     }
@@ -237,6 +241,18 @@ export class Users {
     for (const [key, document] of documents) this.#put(key, document);
   }
 
+  /** Somebody who looks at a number only, and knows nothing of the rest. */
+  scale(slot: number, replicas: number): void {
+    const { kind, name } = this.#slot(slot);
+    const key = objectKey(kind, 'default', name);
+    const present = this.#documents.get(key);
+    if (!present || present.spec.replicas === replicas) return;
+    const document = { ...present, spec: { ...present.spec, replicas } };
+    const { documentStore } = this.#options;
+    if (documentStore.scale(key, manifestOf(document))) this.#taken(key, document);
+    documentStore.publish();
+  }
+
   /** About what can be taken back: each of these documents is another one now. Declared again, they take it back. */
   changeTheirMinds(random: SeededRandom): ReadonlyMap<ObjectKey, Document> {
     const before = new Map<ObjectKey, Document>();
@@ -257,6 +273,9 @@ export class Users {
   readonly #editFleet = (spec: Json, random: SeededRandom): void => {
     editFleet(spec, random);
     if (this.#options.mayHaveTemplates) editTemplateRef(spec, random);
+    if (!this.#options.mayHaveContests) return;
+    if (random.chance(0.3)) editContest(spec, random);
+    if (random.chance(0.5)) spec.template.spec.image = random.pick(images);
   };
 
   #put(key: ObjectKey, document: Document): void {
@@ -266,7 +285,10 @@ export class Users {
 
   /** What is refused stays as it was. */
   #note(key: ObjectKey, document: Document): void {
-    if (!this.#options.documentStore.write(key, manifestOf(document))) return;
+    if (this.#options.documentStore.write(key, manifestOf(document))) this.#taken(key, document);
+  }
+
+  #taken(key: ObjectKey, document: Document): void {
     this.#documents.set(key, document);
     const wanted = { key, name: document.name, spec: document.spec, atMs: this.#options.nowMs() };
     this.wanted.set(key, wanted);

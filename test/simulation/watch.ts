@@ -98,6 +98,10 @@ export interface View {
   /** The API shows the marks that things carry. */
   readonly showsMarks: boolean;
   readonly massChangeAllowed: boolean;
+  /** Fleets choose among places, and what they rest on changes (attacks.ts). */
+  readonly isContested: boolean;
+  /** Whether this kind of check has not passed since then (Unix milliseconds), and some seconds before. */
+  soursSince?(check: string, wallMs: number): boolean;
   /** By key; what the users have written, whatever the source shows. */
   readonly wanted: ReadonlyMap<ObjectKey, Wanted>;
   /** What there has been of a budget, the latest last. */
@@ -135,8 +139,10 @@ export interface View {
 export type Invariant = (view: View) => Watcher;
 
 export const isActivity = ({ path }: { readonly path: string }) => path.endsWith('/activity');
+/** A command of an analysis changes nothing of the service, and has no intent. */
+const isCommand = ({ path }: { readonly path: string }) => path.endsWith('/exec');
 export const isMutation = ({ method, path }: { readonly method: string; readonly path: string }) =>
-  method !== 'GET' && !isActivity({ path });
+  method !== 'GET' && !isActivity({ path }) && !isCommand({ path });
 
 /** The id in the path of a request. */
 export function idIn(path: string): string | undefined {

@@ -16,6 +16,7 @@ import { Checker } from './checker.ts';
 import { ClusterPlace, type ReplicaSabotage } from './cluster/place.ts';
 import { settleMs, type FaultKind } from './faults.ts';
 import { dialectNamed } from '../dialects/index.ts';
+import { Attacks, attackDeeds, type AttackDeed } from './attacks.ts';
 import { AlteredReads } from './altered-reads.ts';
 import type { Document } from './documents.ts';
 import { FolderPlace, type Sabotage } from './folder-place.ts';
@@ -39,7 +40,7 @@ import type { Action, Deed, Script } from './script.ts';
 import { hasOpenOutcome } from './state.ts';
 import { marked } from './truth.ts';
 import { Users } from './users.ts';
-import { isActivity, type Exchange, type Json, type Verdict } from './watch.ts';
+import { isActivity, isMutation, type Exchange, type Json, type Verdict } from './watch.ts';
 
 export interface Result {
   readonly violation:
@@ -97,6 +98,7 @@ class World {
   readonly #foreign: ForeignHands;
   readonly #hostileEdits: HostileEdits;
   readonly #neighbours: Neighbours | undefined;
+  readonly #attacks: Attacks | undefined;
   readonly #checker: Checker;
   readonly #person: Person | undefined;
   readonly #alteredReads: AlteredReads;
@@ -141,8 +143,10 @@ class World {
       crashes,
       hasTwoRegions: script.hasFleets,
     });
+    this.#attacks = script.isContested ? this.#createAttacks() : undefined;
     this.#network = new Network({
       scheduler,
+      attacks: this.#attacks,
       random: stream(seed, 'network'),
       creationRandom: stream(seed, 'creations'),
       tenantRandom: stream(seed, 'answers of the tenant'),
@@ -194,6 +198,7 @@ class World {
       isUnfound: (key) => this.#place.isUnfound(key),
       mayHaveSchedules: !faults.has('jump-clock'),
       mayHaveTemplates: script.hasTemplates,
+      mayHaveContests: script.isContested,
     });
     this.#neighbours = script.hasNeighbours ? this.#createNeighbours() : undefined;
     this.#hostileEdits = new HostileEdits(this.#users, documentStore, scheduler);
@@ -401,6 +406,18 @@ class World {
     this.#violated(invariant, message);
   }
 
+  #createAttacks(): Attacks {
+    const scheduler = this.#scheduler;
+    return new Attacks({
+      plane: this.#plane,
+      random: stream(this.#script.seed, 'words of attacks'),
+      nowMs: () => scheduler.nowMs,
+      after: (delayMs, then) => void scheduler.after(delayMs, then),
+      scale: (slot, replicas) => this.#users.scale(slot, replicas),
+      trace: (line) => scheduler.trace(line),
+    });
+  }
+
   #createNeighbours(): Neighbours {
     const scheduler = this.#scheduler;
     return new Neighbours({
@@ -442,6 +459,7 @@ class World {
       script: this.#script,
       scheduler: this.#scheduler,
       network: this.#network,
+      attacks: this.#attacks,
       checker: () => this.#checker,
       violated: (invariant: string, message: string) => this.#violated(invariant, message),
       isUnmarked: (key: ObjectKey) => this.#isUnmarked(key),
@@ -498,6 +516,8 @@ class World {
     };
     const isNeighbours = neighbourDeeds.includes(action.do as NeighbourDeed);
     if (isNeighbours) return this.#neighbours?.act(action.do as NeighbourDeed, action);
+    if (attackDeeds.includes(action.do as AttackDeed))
+      return this.#attacks?.act(action.do as AttackDeed, action);
     const deed = deeds[action.do] ?? (() => this.#place.do(action));
     return deed();
   }
@@ -530,6 +550,7 @@ class World {
     this.#alteredReads.end();
     this.#hostileEdits.end();
     this.#neighbours?.heal();
+    this.#attacks?.end();
     this.#place.heal();
     this.#plane.spare();
     while (!this.#plane.isUp) await scheduler.run(scheduler.nowMs + 1000, () => false);
@@ -579,7 +600,7 @@ class World {
       sentAtMs: this.#scheduler.nowMs,
       object,
     };
-    if (method !== 'GET' && !isActivity(exchange)) this.#mutations += 1;
+    if (isMutation(exchange)) this.#mutations += 1;
     this.#checker.sent(exchange);
     return exchange;
   }
@@ -602,6 +623,9 @@ class World {
       requests,
       minimumBalanceMicros,
       jumpsClock: this.#script.faults.has('jump-clock'),
+      isContested: this.#script.isContested,
+      soursSince: (check: string, wallMs: number) =>
+        !this.#script.faults.has('jump-clock') && this.#attacks?.soursSince(check, wallMs - epochMs) === true,
       isPlain: dialectNamed(this.#script.dialect).forms === undefined,
       showsFields: !this.#hides('fields'),
       showsMarks: dialectNamed(this.#script.dialect).hidesMarks !== true,

@@ -83,6 +83,7 @@ export async function applyPlanFile(
     timeout: Math.min(flags.timeout, readingMs),
     allowMassChange: file.allow.massChange,
   };
+  const begunMs = context.clock.wallMs();
   const observed = await observeFleet(context, limited, { source: folder.source(snapshot), store: preview });
   for (const line of problemLines(observed.snapshot)) complain(context, line);
   const unread = unreadOf(file, observed);
@@ -99,7 +100,7 @@ export async function applyPlanFile(
   }
   const before = new Map(file.objects.map(({ key, before: { externalId } }) => [key, externalId]));
   const planned = plannedIn(observed, preview, before);
-  const verdict = compared(folder, flags, { file, observed, planned });
+  const verdict = compared(folder, flags, { file, observed, planned }, begunMs);
   if (verdict.refusals.length > 0) return refuse(context, place, verdict.refusals);
   report(context, flags, verdict);
   return withOpenState(folder, 'apply', (store) =>
@@ -142,6 +143,7 @@ function compared(
   { context, preview }: LockedFolder,
   { planDigest, strict = false }: PlanFileApplyFlags,
   { file, observed, planned }: Known,
+  begunMs: number,
 ): Verdict {
   const accounts = new Map<ObjectKey, PresentAccount>();
   for (const [name, { identityId, hidden }] of observed.accounts) {
@@ -154,7 +156,11 @@ function compared(
       return hidden ? documentDigest(observed.objects.get(key), hidden) : null;
     },
     accounts,
-    since: (key: ObjectKey) => preview.record(key)?.report?.drift?.[0]?.since,
+    since: (key: ObjectKey) => {
+      const since = preview.record(key)?.report?.drift?.[0]?.since;
+      // What this observation found first is not known since then.
+      return since !== undefined && since < begunMs ? since : undefined;
+    },
     known: preview.planFiles().find(({ digest }) => digest === file.digest),
     nowMs: context.clock.wallMs(),
   };

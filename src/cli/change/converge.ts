@@ -43,7 +43,12 @@ export async function converge(
   { command, source, store, part, policy, allowMassChange = false, stableMs = 0, guard, onPass }: Converged,
 ): Promise<string | undefined> {
   const { clock, random } = context;
-  const { promise: finished, resolve: finish } = Promise.withResolvers<string | undefined>();
+  const { promise: finished, resolve } = Promise.withResolvers<string | undefined>();
+  let isFinished = false;
+  const finish = (missing: string | undefined) => {
+    isFinished = true;
+    resolve(missing);
+  };
   const records = recordsIn(part, store);
   const screen = await openProgress(context, store, records);
   const convergence: Convergence = new Convergence({
@@ -80,7 +85,8 @@ export async function converge(
     ...(command === 'destroy' ? { allowRemovals: true } : {}),
     commandFlags: sameFleetFlags(flags),
     onPass: (key, result) => {
-      onPass?.(key, result);
+      // What a pass finds while all is being stopped is not what the end was concluded from.
+      if (!isFinished) onPass?.(key, result);
       convergence.onPass(key, result);
     },
     onFailedPass: failureLines(screen),

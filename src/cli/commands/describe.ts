@@ -14,7 +14,7 @@ import { selectedEntries, type EntryFlags, type StatusEntry } from '../status/en
 import { isAbsent, managerItem, managerLine } from '../status/manager-state.ts';
 import { readEntries, type EntriesNow } from '../status/read.ts';
 
-interface DescribeFlags extends FleetFlags, Pick<EntryFlags, 'selector' | 'namespace'> {
+interface DescribeFlags extends FleetFlags, Omit<EntryFlags, 'kind' | 'reason'> {
   readonly output: OutputFormat;
 }
 
@@ -24,7 +24,10 @@ export function defineDescribe(command: Command, context: Context): void {
     .argument('[name...]', 'the objects: NAME, or KIND/NAME such as csvc/web')
     .addOption(outputOption())
     .addOption(selectorOption())
-    .option('-n, --namespace <name>', 'only objects of this namespace; of a name: default')
+    .option(
+      '-n, --namespace <name>',
+      "only objects of this namespace; of a name: default, or that of the kubeconfig's context",
+    )
     .action(async (names: string[], flags: DescribeFlags) => {
       if (names.length === 0 && flags.selector === undefined) {
         throw new UserError(

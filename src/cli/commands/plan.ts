@@ -83,8 +83,11 @@ export function definePlan(command: Command, context: Context, exit: (code: numb
     )
     .option('--detail', 'show what becomes of each replica of a ServiceFleet')
     .option('--allow-mass-change', 'plan also what the brakes for many changes at once would stop')
-    .action(async (_folder: string | undefined, flags: PlanFlags) => {
+    .action(async (_folder: string | undefined, flags: PlanFlags, called: Command) => {
       refuseSources(flags);
+      if (flags.out === undefined && called.getOptionValueSource('expires') === 'cli') {
+        throw new UserError('--expires is about the file of --out, and none is written', 'add --out FILE');
+      }
       const { observed, made } = await withLocal(context, flags.source, (local) => planOf(local, flags));
       for (const line of problemLines(observed.snapshot)) complain(context, line);
       for (const message of observed.unreadable) complain(context, message);

@@ -19,7 +19,10 @@ export function defineStatus(command: Command, context: Context, exit: (code: nu
     .argument('[name...]', 'only these: NAME, or KIND/NAME such as csvc/web; default all')
     .addOption(statusOutputOption())
     .addOption(selectorOption())
-    .option('-n, --namespace <name>', 'only objects of this namespace; of a name: default')
+    .option(
+      '-n, --namespace <name>',
+      "only objects of this namespace; of a name: default, or that of the kubeconfig's context",
+    )
     .addOption(kindOption())
     .option('--reason <reason>', 'only objects with this reason in a condition, for example InvalidSpec')
     .option('-w, --watch', 'continue with what changes, until stopped')

@@ -4,9 +4,10 @@
  */
 import { InvalidArgumentError, type Command, type Option } from 'commander';
 import { UserError } from '../../base/index.ts';
-import { isCluster, refuseForeignFlags } from '../cluster.ts';
+import { isCluster, namespaceOf, refuseForeignFlags } from '../cluster.ts';
 import { complain, type Context } from '../context.ts';
 import { missing } from '../options.ts';
+import { namespaceOfNames } from '../selection.ts';
 import { chooseSource, otherFleetIn, shown, type ChosenSource } from './default-source.ts';
 import { settingsIn, type Setting, type Settings } from './settings.ts';
 import { SourceOption, folderArgument } from './source-option.ts';
@@ -27,6 +28,21 @@ export async function applyDefaults(command: Command, context: Context): Promise
     command.error(missing(option, why));
   }
   refuseForeign(command, chosen?.source);
+  if (isCluster(chosen?.source)) await applyContext(command, context);
+}
+
+/**
+ * Of a cluster, a name is looked for in the namespace of the kubeconfig's context, as kubectl does. Where a namespace selects a part of the
+ * fleet, it does not: all is meant.
+ */
+async function applyContext(command: Command, context: Context): Promise<void> {
+  const option = command.options.find(({ long }) => long === '--namespace');
+  const origin = command.getOptionValueSource('namespace');
+  if (!option || (origin !== undefined && origin !== 'default')) return;
+  const namespace = await namespaceOf(context, command.opts());
+  if (namespace === undefined) return;
+  const name = option.defaultValue === undefined ? namespaceOfNames : 'namespace';
+  command.setOptionValueWithSource(name, namespace, 'default');
 }
 
 /** Undefined: nobody names a fleet, and none is found, or the account of the environment is meant. */

@@ -11,7 +11,13 @@ import {
   type ObjectKey,
 } from '../../resources/index.ts';
 import type { ObjectRecord, PlanFileRecord } from '../../state/index.ts';
-import { Selection, namedTarget, unknownKind, type GivenSelector } from '../selection.ts';
+import {
+  Selection,
+  namedTarget,
+  unknownKind,
+  type namespaceOfNames,
+  type SelectionFlags,
+} from '../selection.ts';
 import { managerItem, type ManagerState } from './manager-state.ts';
 
 export interface StatusEntry {
@@ -51,9 +57,7 @@ export function textOf(value: unknown): string | undefined {
   return typeof value === 'string' ? value : undefined;
 }
 
-export interface EntryFlags {
-  readonly selector?: GivenSelector;
-  readonly namespace?: string;
+export interface EntryFlags extends Pick<SelectionFlags, 'selector' | 'namespace' | typeof namespaceOfNames> {
   readonly kind?: readonly string[];
   readonly reason?: string;
 }
@@ -62,7 +66,7 @@ export interface EntryFlags {
 export function selectedEntries(
   entries: readonly StatusEntry[],
   names: readonly string[],
-  { selector, namespace, kind, reason }: EntryFlags,
+  { selector, namespace, namespaceOfNames, kind, reason }: EntryFlags,
   mayBeGone = false,
 ): StatusEntry[] {
   const { given, ofKind } = asKubectl(entries, names);
@@ -70,6 +74,7 @@ export function selectedEntries(
     ...(given.length === 0 ? {} : { target: given.map(namedTarget) }),
     ...(selector === undefined ? {} : { selector }),
     ...(namespace === undefined ? {} : { namespace }),
+    ...(namespaceOfNames === undefined ? {} : { namespaceOfNames }),
   });
   const wantedKinds = ofKind === undefined ? kind : [ofKind];
   const kinds = wantedKinds && new Set(wantedKinds.map(kindNamed));

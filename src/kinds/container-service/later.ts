@@ -19,6 +19,7 @@ import type { Action, Plan, Step } from '../../engine/plan/index.ts';
 import { serviceDigests } from './fields.ts';
 import type { ServiceInputs } from './inputs.ts';
 import { planService } from './plan.ts';
+import { rememberedOf } from './remembered.ts';
 import { withoutService } from './removal.ts';
 
 export function laterSteps(inputs: ServiceInputs, plan: Plan): Step[] {
@@ -27,11 +28,11 @@ export function laterSteps(inputs: ServiceInputs, plan: Plan): Step[] {
   const later: Step[] = [];
   // No service needs the same action twice. Where that seems so, nobody knows what follows.
   const names = new Set(steps.map(({ action }) => action.do));
-  let at = steps.reduce((before, { action }) => after(before, action), undisturbed(inputs));
+  let at = steps.reduce(after, undisturbed(inputs));
   for (let next = nextOf(at); next && !names.has(next.step.action.do); next = nextOf(at)) {
     names.add(next.step.action.do);
     later.push(next.step);
-    at = after(next.at, next.step.action);
+    at = after(next.at, next.step);
   }
   return later;
 }
@@ -69,7 +70,8 @@ function undisturbed(inputs: ServiceInputs): ServiceInputs {
 }
 
 /** As the service is once the request has taken effect. It has no id yet if it is made by it. */
-function after(inputs: ServiceInputs, action: Action): ServiceInputs {
+function after(before: ServiceInputs, { action, reason }: Step): ServiceInputs {
+  const inputs = withMemory(before, action.do, reason);
   const applied = withApplied(inputs, action);
   if (action.do === createService.name) {
     const { body, environment } = action;
@@ -96,6 +98,14 @@ function after(inputs: ServiceInputs, action: Action): ServiceInputs {
 
 function shownNames(environment: Readonly<Record<string, string>>): { environmentNames: string[] } {
   return { environmentNames: Object.keys(environment) };
+}
+
+/** What the record remembers of a request that was sent, and applied. */
+function withMemory(inputs: ServiceInputs, action: string, reason: Step['reason']): ServiceInputs {
+  const { record, nowMs: at } = inputs;
+  const { generation } = record;
+  const sent = rememberedOf(record.kind, { is: 'intended', action, reason, generation, at });
+  return { ...inputs, record: { ...record, kind: rememberedOf(sent, { is: 'applied', action }) } };
 }
 
 function withApplied(inputs: ServiceInputs, { do: name }: Action): ServiceInputs {

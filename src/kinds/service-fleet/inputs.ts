@@ -25,6 +25,10 @@ export interface FleetInputs {
   readonly state: FleetState & { readonly roster: readonly RosterEntry[] };
   /** The roster was found just now, and is not recorded yet. */
   readonly isFound: boolean;
+  /** A number that the command `scale` gave may have been lost with the state. */
+  readonly numberIsLost: boolean;
+  /** Whose marks things carry. */
+  readonly owner: string;
   /** One for each entry of the roster, in its order. */
   readonly replicas: readonly Replica[];
   /** Slots whose names documents have, with the place of each. */

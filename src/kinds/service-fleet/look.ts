@@ -88,11 +88,13 @@ export function fleetLook(given: FleetView): FleetLook {
     problem: templated.problem ?? missingValue(view, update, present),
     state,
     isFound,
+    numberIsLost: record.kind.roster === undefined && !fleet.snapshot.cluster,
     unread,
+    owner: fleet.store.ownerName,
     replicas,
     ...otherSlots(view, roster, candidates),
     volumes,
-    wanted: wantedReplicas(spec, nowMs, record.kind.scaled),
+    wanted: wantedReplicas(spec, nowMs, state.scaled),
     generation: record.generation,
     uids: new Map(
       roster.flatMap(({ slot }) => {
@@ -200,6 +202,9 @@ function replica(
     isRecorded: child !== undefined,
     isDeleted: entry.phase !== 'retiring' && own?.deletionRequestedAt !== undefined,
     isMade,
+    isUnproven:
+      !store.ownerConfirmed &&
+      (own?.unproven === true || (entry.revision === undefined && isShown(view, entry, own))),
     ...whereabouts(entry, { candidates, crowds, record: own, service, volume }),
     isReady,
     isAvailable,

@@ -15,6 +15,7 @@ import { countOf } from './counts.ts';
 import { arrange, inNewPhase, inPhase, scaleInPace, type FleetInputs } from './inputs.ts';
 import { choose, standings } from './placement.ts';
 import type { Replica } from './replica.ts';
+import type { Rollout } from './rollout.ts';
 import { nextSlots } from './slots.ts';
 import type { FleetState } from './state.ts';
 import { victims } from './victims.ts';
@@ -43,7 +44,7 @@ export function hasProbe({ replicas, state }: Pick<FleetInputs, 'replicas' | 'st
 }
 
 /** Ends a move that is under way. */
-export function steerMove(inputs: FleetInputs): Arrange | undefined {
+export function steerMove(inputs: FleetInputs, { withinFloor }: Rollout): Arrange | undefined {
   const { state, replicas, nowMs } = inputs;
   const { move } = state;
   if (!move) return undefined;
@@ -56,7 +57,8 @@ export function steerMove(inputs: FleetInputs): Arrange | undefined {
   if (!next) return failed(inputs, move, undefined);
   if (!next.isAvailable) return hasFailed(inputs, move, next) ? failed(inputs, move, next) : undefined;
   const pace = scaleInPace(inputs);
-  if (pace.left === 0) return undefined;
+  // Others may have been added since, or have failed.
+  if (pace.left === 0 || withinFloor([old]).length === 0) return undefined;
   return arrange(
     inputs,
     inNewPhase([old], 'draining', nowMs, 'placement'),

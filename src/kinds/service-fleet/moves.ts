@@ -77,7 +77,10 @@ function reject(inputs: FleetInputs): Arrange | undefined {
       ...staying.map(({ entry }) => Object.assign({}, entry, { rejected: true })),
     ],
     { reason: 'Relocating', message: `to be replaced elsewhere: ${texts.join(', ')}`, change: undefined },
-    { pace: scaleInPace(inputs).begin(leaving.length), ...afterRejections(state, news, nowMs) },
+    {
+      ...(leaving.length > 0 ? { pace: scaleInPace(inputs).begin(leaving.length) } : {}),
+      ...afterRejections(state, news, nowMs),
+    },
   );
 }
 

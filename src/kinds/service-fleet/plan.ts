@@ -9,7 +9,7 @@
  * | clean up    | a retiring replica is gone; a document has its name  | its slot leaves the roster, and a retired volume the record |
  * | deleted     | somebody deleted the object of a replica in a cluster | it retires                                          |
  * | set back    | times of the roster lie ahead                        | they become the present (clock-set-back.ts)         |
- * | held        | the fleet is paused, its template has names that no replica may get, its ServiceTemplate can't be read (template.ts), or the catalog does not offer its place | Hold or Wait; the replicas are reconciled all the same |
+ * | held        | the fleet is paused, its template has names that no replica may get, its ServiceTemplate can't be read (template.ts), or the catalog does not offer its place | Hold or Wait; the replicas are reconciled all the same, and a rollback continues where only a revision can't be made |
  * | drained     | a draining replica is not protected, after its grace | it retires                                          |
  * | deletion    | the document is gone                                 | all drain at the pace of `scaleIn`; `Retain`: none  |
  * | spare       | a draining replica is protected, and another is not  | the other one drains instead                        |
@@ -48,6 +48,7 @@ import {
 } from './inputs.ts';
 import { beginMove, steerMove } from './move-back.ts';
 import { relocate } from './moves.ts';
+import { numberFound } from './number-found.ts';
 import { chooseFor, unofferedPlace } from './placement.ts';
 import { isToLeave, repair } from './repair.ts';
 import { revised } from './revising.ts';
@@ -86,8 +87,9 @@ export function planFleet(inputs: FleetInputs): Plan {
   const retired = retireDrained(inputs);
   if (retired) return retired;
   if (object.deleting) return inTime(inputs, planDeletion(inputs));
-  const refused = refusedNames(object.spec.template) ?? inputs.problem;
+  const refused = refusedNames(object.spec.template);
   if (refused) return inTime(inputs, refused);
+  if (inputs.problem) return inTime(inputs, returning(inputs) ?? inputs.problem);
   const next = revised(inputs);
   return 'kind' in next ? next : inTime(next, planRunning(next));
 }
@@ -97,7 +99,7 @@ function planRunning(given: FleetInputs): Plan {
   if (unoffered) return unoffered;
   const inputs = noted(given);
   const rollout = rolloutOf(inputs);
-  const placed = spareProtected(inputs, rollout) ?? relocate(inputs) ?? steerMove(inputs);
+  const placed = spareProtected(inputs, rollout) ?? relocate(inputs) ?? steerMove(inputs, rollout);
   const begun = placed ?? steerRollout(inputs, rollout);
   const step = begun ?? repair(inputs) ?? scale(inputs, rollout);
   const update = step ?? correct(inputs, rollout) ?? planUpdates(inputs, rollout);
@@ -105,6 +107,17 @@ function planRunning(given: FleetInputs): Plan {
   if (other) return other;
   const idle = notedIdle(inputs, given.state.rollout, finish(inputs, rollout));
   return recorded(idle, given.state.rollout) ?? noteSizes(inputs) ?? finish(idle, rollout);
+}
+
+/** A return to an earlier revision needs nothing of what the document requires, and continues until it is over. */
+function returning(inputs: FleetInputs): Plan | undefined {
+  const { state, update, problem } = inputs;
+  const { phase, revision } = state.rollout ?? {};
+  if (phase !== 'RollingBack' || revision !== update?.number) return undefined;
+  const plan = planRunning(inputs);
+  if (plan.kind === 'arrange' || problem?.kind !== 'hold') return plan;
+  const { recheckAfterMs } = plan.kind === 'wait' || plan.kind === 'hold' ? plan : {};
+  return { ...problem, ...(recheckAfterMs === undefined ? {} : { recheckAfterMs }) };
 }
 
 /** A volume that others have made larger is to be as large from then on. */
@@ -132,12 +145,13 @@ function cleanUp(inputs: FleetInputs): Arrange | undefined {
   const parts = isFound
     ? [...(replicas.length > 0 ? [slotsText(replicas)] : []), ...(known.length > 0 ? [names(known)] : [])]
     : [...(gone.length > 0 ? [slotsText(gone)] : []), ...(ended.length > 0 ? [names(ended)] : [])];
+  const number = isFound ? numberFound(inputs) : undefined;
   return {
     kind: 'arrange',
     reason,
-    message: `${isFound ? 'found again' : 'gone'}: ${parts.join('; ')}`,
-    change: undefined,
-    differences: [],
+    message: `${isFound ? 'found again' : 'gone'}: ${[...parts, ...(number?.text ?? [])].join('; ')}`,
+    change: number?.differences ? 'scale' : undefined,
+    differences: number?.differences ?? [],
     state: { ...state, roster, ...(state.volumes ? { volumes } : {}) },
   };
 }
@@ -290,7 +304,8 @@ function scaleIn(inputs: FleetInputs, rollout: Rollout, surplus: number): Arrang
   const { replicas, wanted, nowMs } = inputs;
   const running = inPhase(replicas, 'wanted');
   const pace = scaleInPace(inputs);
-  const leaving = rollout.withinFloor(victims(running)).slice(0, Math.min(surplus, pace.left));
+  const proven = running.filter(({ isUnproven }) => !isUnproven);
+  const leaving = rollout.withinFloor(victims(proven)).slice(0, Math.min(surplus, pace.left));
   if (leaving.length === 0) return undefined;
   const left = surplus - leaving.length;
   const more = left > 0 ? `; ${left} more follow` : '';

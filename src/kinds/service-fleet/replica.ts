@@ -34,6 +34,8 @@ export interface Replica {
   readonly isDeleted: boolean;
   /** Something of it is, or may be, at the provider. */
   readonly isMade: boolean;
+  /** It was not made with this state file, and nobody has confirmed the owner. */
+  readonly isUnproven: boolean;
   readonly content: 'updated' | 'updating' | 'outdated' | 'unknown';
   /** The one that it is to have. Undefined: nobody knows which one it has. */
   readonly revision: OwnerRevision | undefined;

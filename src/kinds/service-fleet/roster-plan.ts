@@ -33,13 +33,18 @@ export function rosterPlan(look: FleetLook, plan: Plan): RosterPlan | undefined 
     const isKnown = revision !== undefined || reportsDifference;
     return isMisplaced || (isKnown && differs && !isMadeSo);
   });
+  const counts = {
+    add: Math.max(0, goal - wanted.length),
+    update: Math.min(goal, differing.length),
+    drain: Math.max(0, made.length - Math.min(wanted.length, goal)),
+  };
+  // What replicas that were found again have is not known, so nobody can say that nothing is to be done.
+  if (look.isFound && counts.add + counts.update + counts.drain === 0) return undefined;
   return {
     replicas: goal,
     content,
     fallback: healthy && healthy.digest !== content.id ? contentOf(look, healthy) : undefined,
-    add: Math.max(0, goal - wanted.length),
-    update: Math.min(goal, differing.length),
-    drain: Math.max(0, made.length - Math.min(wanted.length, goal)),
+    ...counts,
     leaves: object.deleting && object.spec.deletionPolicy === 'Retain',
     command: arranged?.handled?.command,
     moves: movesOf(look, arranged),

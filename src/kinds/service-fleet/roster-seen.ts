@@ -14,6 +14,7 @@ import { foundInCluster, foundRoster, type FoundAgain } from './found.ts';
 import type { FleetInputs } from './inputs.ts';
 import type { FleetLook, FleetView } from './look.ts';
 import { accountOf } from './markets.ts';
+import { scaledAsFound } from './number-found.ts';
 import { replicaKey } from './roster.ts';
 
 type RosterSeen = Pick<FleetInputs, 'state' | 'isFound'> & Pick<FleetLook, 'unread'>;
@@ -26,12 +27,14 @@ export function rosterSeen(view: FleetView, candidates: readonly Candidate[], no
   const found = isSearched ? others(view, findAgain(view, candidates, nowMs)) : { roster: [], volumes: [] };
   const roster = bySlot([...(known.roster ?? []), ...found.roster]);
   const volumes = bySlot([...(known.volumes ?? []), ...found.volumes]);
+  const scaled = isNew ? scaledAsFound(view, found.roster.length) : undefined;
   const isLeaving = deleting || known.roster?.some(({ phase }) => phase === 'retiring');
   return {
     state: {
       ...known,
       roster,
       ...(volumes.length > 0 ? { volumes } : {}),
+      ...(scaled ? { scaled } : {}),
       ...(left && isLeaving ? { left } : {}),
     },
     isFound: isNew || found.roster.length + found.volumes.length > 0,

@@ -3,7 +3,7 @@ import type { wire } from '../../api/index.ts';
 import { placeText } from '../../desired/index.ts';
 import { markIndex } from '../../engine/index.ts';
 import { derivedUid } from '../../engine/plan/index.ts';
-import type { ObjectKey } from '../../resources/index.ts';
+import { parseObjectKey, type ObjectKey } from '../../resources/index.ts';
 import type { ObjectRecord } from '../../state/index.ts';
 import { serviceMarks } from '../container-service/marks.ts';
 import type { Candidate } from './candidates.ts';
@@ -41,7 +41,10 @@ export function otherSlots(
   const accounts = [...new Set(candidates.map(({ place }) => place.account))];
   // A document may have left it there under this name.
   const isAtProvider = (slot: number) =>
-    accounts.some((account) => markedService(view, { slot, place: { account } }) !== undefined);
+    accounts.some(
+      (account) =>
+        markedService(view, { slot, place: { account } }) !== undefined || isLeftAt(view, slot, account),
+    );
   let free = 0;
   for (let slot = 0; slot <= most && free <= object.spec.replicas + used.size; slot += 1) {
     const name = replicaKey(key, slot);
@@ -52,6 +55,31 @@ export function otherSlots(
     else free += 1;
   }
   return { taken, leaving };
+}
+
+/**
+ * A service of this owner has the name of the replica, and no object has the service. In a cluster it carries the uid of an object that is
+ * gone, and so no mark of a replica. Two services of one name would be taken for each other.
+ */
+function isLeftAt(view: FleetView, slot: number, account: string): boolean {
+  const services = accountOf(view, account).handle?.informer.current?.services;
+  if (!services) return false;
+  const { name } = parseObjectKey(replicaKey(view.key, slot));
+  const { owner, store } = view.fleet;
+  return (servicesByName(services).get(name) ?? []).some(
+    (service) =>
+      serviceMarks.of(service).some((mark) => serviceMarks.ownerIn(mark) === owner.id) &&
+      store.recordsWithId(service.id).length === 0,
+  );
+}
+
+/** Of an account read. */
+const byName = new WeakMap<ReadonlyMap<string, wire.Service>, ReadonlyMap<string, wire.Service[]>>();
+
+function servicesByName(services: ReadonlyMap<string, wire.Service>): ReadonlyMap<string, wire.Service[]> {
+  const known = byName.get(services) ?? Map.groupBy(services.values(), ({ name }) => name ?? '');
+  byName.set(services, known);
+  return known;
 }
 
 /** The first of those that were found again. */

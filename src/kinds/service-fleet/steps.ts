@@ -6,6 +6,8 @@
  *     analysis         ── it has passed (analysis.ts), or `promote` ──> the next step
  *     after the last one: all replicas
  *
+ * Where all replicas are gone that an analysis measures, others get the new revision first. A pause is for a person, and stands.
+ *
  * A first rollout has no steps: there is nothing to compare with. Neither has a move of replicas with a Healthy revision.
  * Until the last step is passed, replicas that are added for another reason get the newest Healthy revision.
  */
@@ -13,6 +15,7 @@ import type { Arrange } from '../../engine/plan/index.ts';
 import { begunAnalyses, verdictOf, withAnalysis } from './analysis.ts';
 import { arrange, inPhase, type FleetInputs } from './inputs.ts';
 import { provingRollout } from './failure.ts';
+import type { Replica } from './replica.ts';
 import { revisionName } from './revisions.ts';
 import type { UpdateStep } from './schema.ts';
 import type { RolloutRecord } from './state.ts';
@@ -33,7 +36,9 @@ export function stepsLeft(inputs: FleetInputs): StepsLeft | undefined {
   const current = rollout && steps[rollout.step];
   if (!rollout || !current) return undefined;
   const counts = steps.slice(0, rollout.step + 1).flatMap((step) => countOf(step, wanted.count) ?? []);
-  return { rollout, steps, current, goal: counts.at(-1) ?? 0 };
+  // Without a step before it, an analysis has one to measure.
+  const least = current.analysis ? Math.min(1, wanted.count) : 0;
+  return { rollout, steps, current, goal: counts.at(-1) ?? least };
 }
 
 function countOf({ replicas, weight }: UpdateStep, wanted: number): number | undefined {
@@ -58,22 +63,48 @@ export function stepOn(inputs: FleetInputs): Arrange | undefined {
   const to = (step: number) => moved(inputs, passed(rollout, steps, step, nowMs));
   // The document has other steps now.
   if (!left) return phase === 'Progressing' ? undefined : to(steps.length);
-  if (phase !== phaseOf(left.current)) return to(rollout.step);
-  return isStepOver(inputs, left) ? to(rollout.step + 1) : undefined;
+  const isOver = phase === phaseOf(left.current) && isStepOver(inputs, left);
+  if (isOver) return to(rollout.step + 1);
+  if (left.current.analysis && isUnmeasurable(inputs, left))
+    return phase === 'Progressing' ? undefined : refilled(inputs, rollout);
+  return phase === phaseOf(left.current) ? undefined : to(rollout.step);
 }
 
 function isStepOver(inputs: FleetInputs, left: StepsLeft): boolean {
-  const { replicas, update, nowMs } = inputs;
+  const { nowMs } = inputs;
   const { rollout, steps, current } = left;
   if (current.pause) return nowMs >= pauseEnd(left);
   if (current.analysis) {
     const begun = begunAnalyses(rollout, steps, nowMs).find(({ record }) => record.step === rollout.step);
     return begun !== undefined && verdictOf(begun, nowMs) === 'passed';
   }
-  const there = inPhase(replicas, 'wanted').filter(
-    ({ revision, isAvailable }) => isAvailable && revision?.number === update?.number,
-  );
-  return there.length >= left.goal;
+  return hasGoal(inputs, left);
+}
+
+function atUpdate({ replicas, update }: FleetInputs): Replica[] {
+  return inPhase(replicas, 'wanted').filter(({ entry }) => entry.revision === update?.number);
+}
+
+/** As many as the step wants are available at the new revision. */
+function hasGoal(inputs: FleetInputs, { goal }: StepsLeft): boolean {
+  return atUpdate(inputs).filter(({ isAvailable }) => isAvailable).length >= goal;
+}
+
+/**
+ * Those that an analysis measures have left: by a scale-in, a repair, or a person. Once they are gone, as many as the step wants have
+ * to be available before it continues.
+ */
+function isUnmeasurable(inputs: FleetInputs, left: StepsLeft): boolean {
+  return left.rollout.phase === 'Analysing'
+    ? left.goal > 0 && atUpdate(inputs).length === 0
+    : !hasGoal(inputs, left);
+}
+
+/** Others get the revision, before the analysis continues. What was measured counts. */
+function refilled(inputs: FleetInputs, rollout: RolloutRecord): Arrange {
+  const { nowMs } = inputs;
+  const { stopped: _stopped, ...rest } = rollout;
+  return moved(inputs, { ...rest, phase: 'Progressing', since: nowMs, progressAt: nowMs, seenAt: nowMs });
 }
 
 function phaseOf(step: UpdateStep | undefined): 'Paused' | 'Analysing' | 'Progressing' {

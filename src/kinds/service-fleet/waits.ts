@@ -8,6 +8,7 @@ import { arrange, inPhase, scaleInPace, slotsText, type FleetInputs } from './in
 import { measurementTimes } from './measuring.ts';
 import { moveTimes } from './move-back.ts';
 import { slowTimes } from './moves.ts';
+import { unprovenSurplus } from './number-found.ts';
 import { boundObstacle, boundReplicas, placementObstacle } from './placement.ts';
 import { failuresText, repairsOf } from './repair.ts';
 import { isReliable, type Replica } from './replica.ts';
@@ -43,6 +44,8 @@ export function finish(inputs: FleetInputs, rollout: Rollout): Plan {
   const isDone = running.every(
     ({ isAvailable, content, correction }) => isAvailable && content === 'updated' && correction === 'none',
   );
+  const unproven = unprovenSurplus(inputs, rollout);
+  if (unproven) return unproven;
   if (running.length > wanted.count && !state.rollout && scaleInPace(inputs).left === 0)
     return paced(inputs, running.length - wanted.count);
   const { massFailure, nextAt } = repairsOf(inputs);

@@ -51,6 +51,21 @@ export class ClusterDocuments implements DocumentStore {
     return true;
   }
 
+  /** At /scale. */
+  scale(file: string, manifest: Json): boolean {
+    const target = targetOf(manifest);
+    const present = this.#server.get(target);
+    if (!present || present.metadata.deletionTimestamp !== undefined) return this.write(file, manifest);
+    const body = { spec: { replicas: manifest.spec.replicas } };
+    try {
+      this.#server.patch(target, { kind: 'merge', body, subresource: 'scale' }, 'somebody');
+      return true;
+    } catch (error) {
+      if (error instanceof ApiError && error.refusal.code === unprocessable) return false;
+      throw error;
+    }
+  }
+
   remove(file: string): void {
     const target = this.#files.get(file);
     this.#files.delete(file);

@@ -18,7 +18,7 @@ import {
 import { createMetrics, type Metrics } from '../../../src/telemetry/index.ts';
 import type { Memory } from '../../support/full-count.ts';
 import { settleMs } from '../faults.ts';
-import { crashWithinMs, epochMs, searchedLog, type Place, type PlaceParts } from '../place.ts';
+import { crashWithinMs, epochMs, measuringWith, searchedLog, type Place, type PlaceParts } from '../place.ts';
 import { operatorsAddress, operatorsKey } from '../plane.ts';
 import { randomPort, stream } from '../random-port.ts';
 import { Life } from '../scheduler.ts';
@@ -299,6 +299,7 @@ export class ClusterPlace implements Place {
       settleMs,
       stopped: stopping.signal,
       createTransport: () => network.transport(life, number),
+      ...measuringWith(this.#parts),
       clock: life.clock,
       random: randomPort(random),
       logger: this.#logger,

@@ -2,10 +2,9 @@
  * FI1, FI2, FI4, FI5, FI7 of fleets, and the pace of removals: what a durable change of a roster may be. They rest on the words of the document, on
  * the records of the replicas, and on what is at the provider. FI3 and FI11 are in replicas.ts, FI8 and FI10 in fleet-liveness.ts and world.ts.
  */
-import { parseObjectKey, type ObjectKey } from '../../../src/resources/index.ts';
+import type { ObjectKey } from '../../../src/resources/index.ts';
 import type { ObjectRecord } from '../../../src/state/index.ts';
 import {
-  limitsOf,
   ownerOf,
   paceOf,
   placeInFleet,
@@ -15,94 +14,27 @@ import {
   rosterOf,
   volumeInFleet,
   volumeKey,
-  type Limits,
   type RosterEntry,
 } from '../fleets.ts';
 import { marked } from '../truth.ts';
-import { isMutation, type Invariant, type Json, type View, type Watcher } from '../watch.ts';
+import { isMutation, type Invariant, type Json, type View } from '../watch.ts';
+import { contestInvariants } from './contests.ts';
 import { replicaInvariants } from './replicas.ts';
-
-/** A roster as it was, and as it is to be. */
-interface Step {
-  readonly fleet: ObjectKey;
-  readonly record: ObjectRecord;
-  readonly before: readonly RosterEntry[];
-  readonly after: readonly RosterEntry[];
-  /** By the document as it was when the step was planned: that may have been just before the last edit. */
-  readonly specs: readonly Json[];
-}
-
-type StepWatcher = Omit<Watcher, 'durable'> & {
-  readonly step: (step: Step) => void;
-  /** A record of something else. */
-  readonly saved?: (record: ObjectRecord) => void;
-  /** Nothing is known of the object any more. */
-  readonly forgotten?: (key: ObjectKey) => void;
-};
-
-/** A roster that is found again is not a step. */
-function ofSteps(watch: (view: View) => StepWatcher): Invariant {
-  return (view) => {
-    const { step, saved, forgotten, ...watcher } = watch(view);
-    return {
-      ...watcher,
-      durable(write) {
-        if (write.kind === 'remove') forgotten?.(write.key);
-        for (const record of write.kind === 'save' ? write.records : []) {
-          if (parseObjectKey(record.key).kind !== 'ServiceFleet') saved?.(record);
-          if (parseObjectKey(record.key).kind !== 'ServiceFleet') continue;
-          const fleet = record.key;
-          const before = rosterInMemory(view, fleet);
-          const after: readonly RosterEntry[] | undefined = (record.kind as Json).roster;
-          if (!before || !after) continue;
-          const specs = [record.manifest.spec, view.inMemory(fleet)?.manifest.spec].filter(Boolean);
-          step({ fleet, record, before, after, specs });
-        }
-      },
-    };
-  };
-}
-
-/** So long before it is durable a step may have been planned. */
-const plannedMs = 1000;
-
-function limits({ wallMs }: View, { specs }: Step): Limits[] {
-  return specs.flatMap((spec) => [limitsOf(spec, wallMs), limitsOf(spec, wallMs - plannedMs)]);
-}
-
-function entryOf(roster: readonly RosterEntry[], slot: number): RosterEntry | undefined {
-  return roster.find((entry) => entry.slot === slot);
-}
-
-function slotsOf(entries: readonly RosterEntry[]): string {
-  return `slots ${entries.map(({ slot }) => slot).join(', ')}`;
-}
+import {
+  entryOf,
+  givesWay,
+  leftAtProvider,
+  limits,
+  ofSteps,
+  plannedMs,
+  slotsOf,
+  type Step,
+} from './steps.ts';
 
 /** Read as protected since it began to drain. */
 function isProtected(view: View, fleet: ObjectKey, { slot, phase, since }: RosterEntry): boolean {
   const { activities }: Json = view.inMemory(replicaKey(fleet, slot))?.kind ?? {};
   return phase === 'draining' && activities?.by !== undefined && activities.readAt >= since;
-}
-
-/**
- * What was left at the provider when its document was removed (`Retain`) may be found again, however many there are. That
- * document may have been the fleet's, or one that had the name of a replica.
- */
-function leftAtProvider(view: View) {
-  const left = new Set<ObjectKey>();
-  return {
-    note({ fleet, record, before, after, specs }: Step): void {
-      const isRetained = specs.some(({ deletionPolicy }) => deletionPolicy === 'Retain');
-      if (record.deletionRequestedAt === undefined || !isRetained) return;
-      for (const { slot, phase } of [...before, ...after])
-        if (phase === 'retiring' || !entryOf(after, slot)) left.add(replicaKey(fleet, slot));
-    },
-    forgotten(key: ObjectKey): void {
-      const { derived, manifest } = view.disk.record(key) ?? {};
-      if (!derived && manifest?.spec['deletionPolicy'] === 'Retain') left.add(key);
-    },
-    has: (fleet: ObjectKey, slot: number) => left.has(replicaKey(fleet, slot)),
-  };
 }
 
 const fi1NeverTooMany = ofSteps((view) => {
@@ -215,11 +147,6 @@ const fi2Floor = ofSteps((view) => {
   };
 });
 
-/** Somebody works in it, so it keeps the revision that it has (section 4, rule 4). */
-function givesWay(was: RosterEntry, entry: RosterEntry): boolean {
-  return entry.revision === was.earlier && entry.spared !== was.spared;
-}
-
 /** Replicas that are updated get the newest content. */
 const fi4NewestWins = ofSteps((view) => ({
   step({ fleet, record, before, after }) {
@@ -328,9 +255,17 @@ const fi12Pace = ofSteps((view) => {
           entryOf(before, slot)?.phase === 'wanted' &&
           entryOf(durable, slot)?.phase !== 'draining',
       );
+      // Nor did it come about, if the next one does not have it.
+      const undone = after.filter(
+        ({ slot, phase }) =>
+          phase === 'wanted' &&
+          entryOf(before, slot)?.phase === 'wanted' &&
+          entryOf(durable, slot)?.phase === 'draining',
+      );
+      const known = minutes.get(fleet);
+      if (known) known.begun = Math.max(0, known.begun - undone.length);
       const atMs = begun[0]?.since;
       if (atMs === undefined || view.jumpsClock) return;
-      const known = minutes.get(fleet);
       const minute = known && atMs < known.atMs + minuteMs ? known : { atMs, of: before.length, begun: 0 };
       minutes.set(fleet, minute);
       minute.begun += begun.length;
@@ -403,4 +338,5 @@ export const fleetInvariants: readonly Invariant[] = [
   fi12Pace,
   fi13Volumes,
   ...replicaInvariants,
+  ...contestInvariants,
 ];

@@ -4,8 +4,9 @@ import type { Plan } from '../../../src/engine/plan/index.ts';
 import { kinds } from '../../../src/kinds/registry.ts';
 import type { FleetLook } from '../../../src/kinds/service-fleet/look.ts';
 import type { Replica } from '../../../src/kinds/service-fleet/replica.ts';
-import type { ServiceFleetSpec } from '../../../src/kinds/service-fleet/schema.ts';
-import type { FleetState } from '../../../src/kinds/service-fleet/state.ts';
+import type { ServiceFleetSpec, UpdateStep } from '../../../src/kinds/service-fleet/schema.ts';
+import type { CheckResult } from '../../../src/observed/index.ts';
+import type { FleetState, RolloutRecord } from '../../../src/kinds/service-fleet/state.ts';
 import { replaced, type Mutant } from './tools.ts';
 
 const kind = kinds.ServiceFleet;
@@ -59,6 +60,13 @@ function withoutVolumes(after: FleetState): FleetState {
   );
   return { ...after, ...(volumes ? { volumes } : {}) };
 }
+
+/** What the record of its rollout is in the next pass. */
+const withRollout = (change: (rollout: RolloutRecord, look: FleetLook) => Partial<RolloutRecord>) => () =>
+  withLook((look) => {
+    const { rollout } = look.state;
+    return rollout ? { state: { ...look.state, rollout: { ...rollout, ...change(rollout, look) } } } : {};
+  });
 
 export const fleets: readonly Mutant[] = [
   {
@@ -170,4 +178,72 @@ export const fleets: readonly Mutant[] = [
     seed: 6,
     patch: withReplicas(() => ({ protection: 'yes', protector: 'somebody' })),
   },
+  {
+    breaks: 'after a rollback, what is added gets the revision that has failed',
+    foundBy: ['FI9'],
+    crowd: 'contested',
+    seed: 632,
+    patch: withSteps((after, before) => {
+      const had = new Set(before.roster?.map(({ slot }) => slot));
+      const roster = after.roster?.map((entry) =>
+        had.has(entry.slot) ? entry : { ...entry, revision: after.update },
+      );
+      return { ...after, ...(roster ? { roster } : {}) };
+    }),
+  },
+  {
+    breaks: 'a candidate gets more replicas than it takes',
+    foundBy: ['FI14'],
+    crowd: 'contested',
+    seed: 606,
+    patch: () =>
+      withLook(({ markets }) => ({
+        markets: markets.map((market) => ({
+          ...market,
+          candidate: { ...market.candidate, maxReplicas: 1000 },
+        })),
+      })),
+  },
+  {
+    breaks: 'an analysis is over before anything of it has passed',
+    foundBy: ['FI15'],
+    crowd: 'contested',
+    seed: 603,
+    patch: withRollout(({ analyses = [] }) => ({
+      analyses: analyses.map((each) => ({ ...each, passed: each.passed + 1, spentMs: 1e9, failed: 0 })),
+    })),
+  },
+  {
+    breaks: 'what a measurement finds counts as passed',
+    foundBy: ['FI15'],
+    crowd: 'contested',
+    seed: 606,
+    patch: () =>
+      withLook(({ measured }) => ({
+        measured: {
+          ...measured,
+          results: new Map(
+            [...measured.results].map(([step, results]) => [step, results.map(asPassed)] as const),
+          ),
+        },
+      })),
+  },
+  {
+    breaks: 'a step is for all replicas',
+    foundBy: ['FI16'],
+    crowd: 'contested',
+    seed: 603,
+    patch: withSpec(({ update }) => ({
+      update: {
+        ...update,
+        ...(update.steps
+          ? { steps: update.steps.map((step) => (isCount(step) ? { weight: 100 } : step)) }
+          : {}),
+      },
+    })),
+  },
 ];
+
+const asPassed = (result: CheckResult): CheckResult => ({ ...result, outcome: 'passed' });
+
+const isCount = ({ replicas, weight }: UpdateStep) => replicas !== undefined || weight !== undefined;

@@ -57,7 +57,8 @@ class World {
   last: Intent | undefined;
   readonly guard: PlanGuard;
 
-  constructor(actions: readonly Action[], journal: readonly Intent[] = []) {
+  constructor(actions: readonly Action[], journal: readonly Intent[] = [], last?: Intent) {
+    this.last = last;
     this.guard = new PlanGuard({
       file: fileWith([objectWith(web, actions.map(planned)), objectWith(llm, [step('add', 'three', 3)])]),
       startedAt: startMs,
@@ -119,8 +120,15 @@ describe('a step', () => {
   test('that a killed process has applied does not pass again, and what was sent before the file was begun does not count', () => {
     const killed = new World([patch, resize], [intentOf(patch)]);
     expect([killed.refuses(patch), killed.refuses(resize)]).toEqual([expect.any(String), undefined]);
-    const earlier = new World([patch, resize], [intentOf(patch, { createdAt: startMs - 1 })]);
+    const before = intentOf(patch, { createdAt: startMs - 1 });
+    const earlier = new World([patch, resize], [], before);
     expect(earlier.refuses(patch)).toBeUndefined();
+  });
+
+  test('passes once, also if the clock was set back while it was sent', () => {
+    const world = new World([patch, resize], [], intentOf(start, { createdAt: startMs - 5000 }));
+    world.last = intentOf(patch, { createdAt: startMs - 3_600_000 });
+    expect([world.refuses(patch), world.refuses(resize)]).toEqual([expect.any(String), undefined]);
   });
 
   test('of an object that is not in the file does not pass', () => {

@@ -1,9 +1,10 @@
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import type { Plan } from '../../../../src/engine/plan/index.ts';
+import { holdFor, type Plan } from '../../../../src/engine/plan/index.ts';
 import { wakeAfter } from '../../../../src/engine/wake.ts';
 import { ownedBy } from '../../../../src/kinds/service-fleet/children.ts';
 import type { Replica } from '../../../../src/kinds/service-fleet/replica.ts';
+import { planFleet } from '../../../../src/kinds/service-fleet/plan.ts';
 import { troubleOf } from '../../../../src/kinds/service-fleet/look.ts';
 import { newRecord } from '../../../../src/state/index.ts';
 import { rolloutTo } from '../../../../src/kinds/service-fleet/rollout.ts';
@@ -483,4 +484,22 @@ describe('what a replica reports', () => {
       unready: { isExcused: true },
     });
   });
+});
+
+test('a rollback ends although the document needs a Secret that is missing; before and after it, that holds the fleet', () => {
+  const problem = holdFor('InvalidReference', 'the Secret llm does not exist');
+  const planned = (world: World) => planFleet({ ...inputsOf(world), problem });
+  const begun = rolling([...outdated.slice(0, 2), failing(2), failing(3)]);
+  expect(planned(begun)).toMatchObject({ kind: 'hold', reason: 'InvalidReference' });
+  let world = after(begun, planOf(begun));
+  expect(world.state.rollout?.phase).toBe('RollingBack');
+  for (let step = 0; step < 40 && world.state.rollout?.phase === 'RollingBack'; step += 1) {
+    const plan = planned(world);
+    expect(plan).toMatchObject(plan.kind === 'arrange' ? {} : { kind: 'hold', reason: 'InvalidReference' });
+    world = after(world, plan);
+  }
+  expect(world.state.rollout?.phase).toBe('RolledBack');
+  const wanted = world.replicas.filter(({ entry }) => entry.phase === 'wanted');
+  expect(wanted.map(({ entry }) => entry.revision)).toEqual([1, 1, 1]);
+  expect(planned(world)).toMatchObject({ kind: 'hold', reason: 'InvalidReference' });
 });

@@ -332,6 +332,15 @@ describe('a replica that its candidate does not allow', () => {
     ]);
   });
 
+  test('begins no minute of removals while it stays', () => {
+    const plan = planOf(world(spec, [at(spec, 'home', 0, rejected('PriceTooHigh'))]));
+    expect(plan).toMatchObject({
+      reason: 'Relocating',
+      state: { roster: [{ phase: 'wanted', rejected: true }] },
+    });
+    expect((plan as { state?: FleetState }).state?.pace).toBeUndefined();
+  });
+
   test('stays until another one is available, if it is itself', () => {
     let given = world(spec, [at(spec, 'home', 0, rejected('PriceTooHigh'))]);
     let fewest = 1;
@@ -509,6 +518,23 @@ describe('a move back', () => {
       return ((rest?.until ?? 0) - given.nowMs) / minuteMs;
     };
     expect([pause(0), pause(1), pause(2), pause(9)]).toEqual([60, 120, 240, 1440]);
+  });
+
+  test('ends only as the floor allows: the old one stays while replicas that were added meanwhile are not available', () => {
+    const probe = { isAvailable: true, isReady: true, isSettled: true, content: 'updated' } as const;
+    const spec = placed(on, { replicas: 3 });
+    const given = { ...moving(probe), spec };
+    const coming = {
+      ...at(spec, 'home', 3),
+      isAvailable: false,
+      isReady: false,
+      content: 'updating',
+    } as const;
+    const busy = planOf({ ...given, replicas: [...given.replicas, coming] });
+    expect(busy).toMatchObject({ kind: 'wait', reason: 'ReplicasNotReady' });
+    expect(planOf({ ...given, replicas: [...given.replicas, at(spec, 'home', 3)] })).toMatchObject({
+      message: 'replica 2 is available at home; draining: replica 1',
+    });
   });
 
   test('goes on while the probe is made, and ends if the old one leaves for another reason', () => {

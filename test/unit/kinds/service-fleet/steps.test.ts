@@ -136,6 +136,32 @@ describe('a pause', () => {
   });
 });
 
+test('an analysis without a step before it measures one replica', () => {
+  let world = fleetWith(4, [{ analysis: { forSeconds: 60, checks: [{ http: { path: '/' } }] } }]);
+  for (let step = 0; step < 60 && rolloutIn(world)?.phase !== 'Analysing'; step += 1)
+    world = after(world, planOf(world));
+  expect([rolloutIn(world)?.phase, newest(world)]).toEqual(['Analysing', 1]);
+});
+
+test('while all replicas are gone that an analysis measures, others get the new revision, as the step wants', () => {
+  const measuring = { analysis: { forSeconds: 60, checks: [{ http: { path: '/' } }] } };
+  let world = fleetWith(4, [{ weight: 50 }, measuring, { weight: 100 }], { maxSurge: 0, maxUnavailable: 1 });
+  const phaseIn = ({ state }: World) => state.rollout?.phase;
+  const goOn = (isOver: (next: World) => boolean) => {
+    for (let step = 0; step < 60 && !isOver(world); step += 1) world = after(world, planOf(world));
+    return [phaseIn(world), newest(world), rolloutIn(world)?.step];
+  };
+  const stands = (next: World) => phaseIn(next) === 'Analysing';
+  const stood = goOn(stands);
+  expect(stood).toEqual(['Analysing', 2, 1]);
+  // A scale-in and a scale-out have left those with the earlier revision.
+  const replicas = world.replicas.map(({ entry }) => replicaIn('outdated', entry.slot));
+  const roster = replicas.map(({ entry }) => entry);
+  world = { ...world, replicas, state: { ...world.state, roster } };
+  expect(goOn((next) => !stands(next))).toEqual(['Progressing', 0, 1]);
+  expect(goOn(stands)).toEqual(stood);
+});
+
 test('replicas that are added meanwhile have the newest Healthy revision, and after the last step the new one', () => {
   const { world } = run(fleetWith(4, [{ replicas: 1 }, { pause: {} }]));
   const steps = { steps: [{ replicas: 1 }, { pause: {} }] };

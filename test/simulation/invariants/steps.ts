@@ -1,0 +1,103 @@
+/** Durable changes of rosters, as the invariants of fleets see them, and what several of these need. */
+import { parseObjectKey, type ObjectKey } from '../../../src/resources/index.ts';
+import type { ObjectRecord } from '../../../src/state/index.ts';
+import { limitsOf, replicaKey, rosterInMemory, type Limits, type RosterEntry } from '../fleets.ts';
+import type { Invariant, Json, View, Watcher } from '../watch.ts';
+
+/** A roster as it was, and as it is to be. */
+export interface Step {
+  readonly fleet: ObjectKey;
+  readonly record: ObjectRecord;
+  readonly before: readonly RosterEntry[];
+  readonly after: readonly RosterEntry[];
+  /** By the document as it was when the step was planned: that may have been just before the last edit. */
+  readonly specs: readonly Json[];
+}
+
+export type StepWatcher = Omit<Watcher, 'durable'> & {
+  readonly step: (step: Step) => void;
+  /** A record of something else. */
+  readonly saved?: (record: ObjectRecord) => void;
+  /** Nothing is known of the object any more. */
+  readonly forgotten?: (key: ObjectKey) => void;
+};
+
+/** A roster that is found again is not a step. */
+export function ofSteps(watch: (view: View) => StepWatcher): Invariant {
+  return (view) => {
+    const { step, saved, forgotten, ...watcher } = watch(view);
+    return {
+      ...watcher,
+      durable(write) {
+        if (write.kind === 'remove') forgotten?.(write.key);
+        for (const record of write.kind === 'save' ? write.records : []) {
+          if (parseObjectKey(record.key).kind !== 'ServiceFleet') saved?.(record);
+          if (parseObjectKey(record.key).kind !== 'ServiceFleet') continue;
+          const fleet = record.key;
+          const before = rosterInMemory(view, fleet);
+          const after: readonly RosterEntry[] | undefined = (record.kind as Json).roster;
+          if (!before || !after) continue;
+          const specs = [record.manifest.spec, view.inMemory(fleet)?.manifest.spec].filter(Boolean);
+          step({ fleet, record, before, after, specs });
+        }
+      },
+    };
+  };
+}
+
+/** So long before it is durable a step may have been planned. */
+export const plannedMs = 1000;
+
+export function limits(view: View, { fleet, specs }: Step): Limits[] {
+  const { wallMs } = view;
+  return [...specs, ...recentSpecs(view, fleet)].flatMap((spec) => [
+    limitsOf(spec, wallMs),
+    limitsOf(spec, wallMs - plannedMs),
+  ]);
+}
+
+/** To an API server. */
+const longestWriteMs = 30_000;
+
+/** Those that counted when it may have been planned: an autoscaler and a person may both have written since. */
+function recentSpecs(view: View, fleet: ObjectKey): Json[] {
+  const history = view.history(fleet);
+  const sinceMs = view.nowMs - (view.isCluster ? longestWriteMs : plannedMs);
+  return history
+    .filter((_, index) => (history[index + 1]?.atMs ?? view.nowMs) >= sinceMs)
+    .map(({ spec }) => spec);
+}
+
+export function entryOf(roster: readonly RosterEntry[], slot: number): RosterEntry | undefined {
+  return roster.find((entry) => entry.slot === slot);
+}
+
+export function slotsOf(entries: readonly RosterEntry[]): string {
+  return `slots ${entries.map(({ slot }) => slot).join(', ')}`;
+}
+
+/**
+ * What was left at the provider when its document was removed (`Retain`) may be found again, however many there are. That
+ * document may have been the fleet's, or one that had the name of a replica.
+ */
+export function leftAtProvider(view: View) {
+  const left = new Set<ObjectKey>();
+  return {
+    note({ fleet, record, before, after, specs }: Step): void {
+      const isRetained = specs.some(({ deletionPolicy }) => deletionPolicy === 'Retain');
+      if (record.deletionRequestedAt === undefined || !isRetained) return;
+      for (const { slot, phase } of [...before, ...after])
+        if (phase === 'retiring' || !entryOf(after, slot)) left.add(replicaKey(fleet, slot));
+    },
+    forgotten(key: ObjectKey): void {
+      const { derived, manifest } = view.disk.record(key) ?? {};
+      if (!derived && manifest?.spec['deletionPolicy'] === 'Retain') left.add(key);
+    },
+    has: (fleet: ObjectKey, slot: number) => left.has(replicaKey(fleet, slot)),
+  };
+}
+
+/** Somebody works in it, so it keeps the revision that it has (section 4, rule 4). */
+export function givesWay(was: RosterEntry, entry: RosterEntry): boolean {
+  return entry.revision === was.earlier && entry.spared !== was.spared;
+}
