@@ -13,6 +13,8 @@ export default {
     dir: 'dist',
     cleanDir: true,
     sourcemap: true,
+    // Comments that document are a sixth of the package. Those that state a licence stay.
+    comments: { legal: true, annotation: false, jsdoc: false },
     entryFileNames: '[name].mjs',
     // As deep as src/cli/examples.ts, so that what lies beside src/ lies beside dist/, too.
     chunkFileNames: 'chunks/[name]-[hash].mjs',
