@@ -228,6 +228,11 @@ export class Manager {
     return clampedMicros(this.#money?.reservations.openMicros(account) ?? 0n);
   }
 
+  /** All budgets, as they are now. */
+  budgets(): ReturnType<Money['budgets']> {
+    return this.#money?.budgets() ?? [];
+  }
+
   /** When heartbeats of activity registrations were accepted, in Unix milliseconds by the key of the task; of at most 1,000. */
   heartbeatTimes(): Record<string, number> | undefined {
     return this.#heartbeats.heartbeatTimes(1000);

@@ -15,6 +15,7 @@ import {
 } from '../engine/plan/index.ts';
 import { entryOf, type Reason } from '../reasons/index.ts';
 import type { PassResult } from '../engine/index.ts';
+import { planBudgets, type ObservedBudget } from './plan-budgets.ts';
 import { replicaCounts, type ReplicaCounts } from './replica-counts.ts';
 import {
   shownDuplicate,
@@ -97,6 +98,8 @@ export interface PlanBudget {
   readonly nowMicros: number;
   readonly thenMicros: number;
   readonly verdict: 'ok' | 'near' | 'exceeded';
+  /** Objects (`Kind/namespace/name`) that will wait for it. */
+  readonly waiting: readonly ObjectKey[];
 }
 
 export interface ShownDifference {
@@ -213,6 +216,7 @@ export function summarise(
   snapshot: DesiredSnapshot,
   burnMicros: bigint,
   stuck: ReadonlySet<ObjectKey> = new Set(),
+  observedBudgets: readonly ObservedBudget[] = [],
 ): FleetPlan {
   const changes: Change[] = [];
   const held: Held[] = [];
@@ -264,7 +268,7 @@ export function summarise(
     duplicates: found,
     problems: snapshot.problems.map(shownProblem),
     unreadAccounts: [],
-    cost: totalCost(changes, burnMicros),
+    cost: totalCost(changes, burnMicros, planBudgets(observedBudgets, results)),
     summary: {
       ...countsOf(changes),
       ...replicaCounts(changes),
@@ -333,7 +337,7 @@ function changeCost({ beforeMicros, afterMicros, basis }: Cost): ChangeCost {
   };
 }
 
-function totalCost(changes: readonly Change[], burnMicros: bigint): PlanCost {
+function totalCost(changes: readonly Change[], burnMicros: bigint, budgets: readonly PlanBudget[]): PlanCost {
   const costs = changes.flatMap(({ cost }) => cost ?? []);
   const delta = costs.reduce((sum, { deltaMicros }) => sum + BigInt(deltaMicros), 0n);
   const then = burnMicros + delta;
@@ -344,6 +348,7 @@ function totalCost(changes: readonly Change[], burnMicros: bigint): PlanCost {
     deltaHourlyMicros: clampedMicros(delta),
     unpriced: costs.filter(({ basis }) => basis === 'unknown').length,
     changes: costs.length,
+    ...(budgets.length === 0 ? {} : { budgets }),
   };
 }
 

@@ -11,7 +11,7 @@ import {
   type Json,
 } from '../support/processes/fleet.ts';
 import { fleetOf } from '../support/processes/replicas.ts';
-import { eventually, temporaryFolder } from '../support/processes/processes.ts';
+import { eventually, fleetkeeper, temporaryFolder } from '../support/processes/processes.ts';
 
 const each = 13_500;
 const accounts = `accounts: [{name: acme, email: a@b.example, balanceMicros: 1000000000, apiKeys: [${apiKey}]}]`;
@@ -266,4 +266,62 @@ test('a volume counts, its growth is asked for first, and its service runs meanw
   ]);
   await fleet.until('StorageVolume/data', 'Ready', 'False', 'BudgetExceeded');
   expect((await plane.service('web')).state).toBe('running');
+});
+
+testInFolder(
+  'a plan shows what it costs, what becomes of each budget, and what will wait for it',
+  async () => {
+    const { fleet } = await world();
+    await fleet.write('budget.yaml', [
+      budget({ hourlyMicros: 3 * each }),
+      budget({ hourlyMicros: 100 * each, monthlyMicros: 10 ** 9 }, {}, 'wide'),
+    ]);
+    await fleet.write('web.yaml', [service('a'), service('b')]);
+    expect((await fleet.apply()).code).toBe(0);
+    await fleet.write('web.yaml', [service('a'), service('b'), service('c'), service('d')]);
+    await fleet.write('llm.yaml', [fleetOf('llm', { replicas: 2 })]);
+    const { plan, code } = await fleet.plan();
+    expect(code).toBe(2);
+    const [namespace, kind] = [fleet.namespace, 'ContainerService'];
+    expect(plan.cost.budgets).toMatchObject([
+      {
+        namespace,
+        name: 'team',
+        limit: 'hourlyMicros',
+        limitMicros: 3 * each,
+        nowMicros: 2 * each,
+        thenMicros: 6 * each,
+        verdict: 'exceeded',
+        waiting: [`${kind}/${namespace}/d`],
+      },
+      {
+        name: 'wide',
+        limit: 'hourlyMicros',
+        thenMicros: 6 * each,
+        verdict: 'ok',
+        waiting: [`${kind}/${namespace}/d`],
+      },
+      { name: 'wide', limit: 'monthlyMicros', verdict: 'ok' },
+    ]);
+    const { stdout } = await fleetkeeper(['plan', ...fleet.flags]);
+    expect(stdout).toContain(
+      `Budget ${namespace}/team: $0.0270 → $0.0810 of $0.0405/h: 1 change will wait (${kind} ${namespace}/d)`,
+    );
+    const markdown = await fleetkeeper(['plan', ...fleet.flags, '--output', 'markdown']);
+    expect(markdown.stdout).toContain('**exceeded**');
+  },
+);
+
+testInFolder('a plan that costs more than is allowed is no success, and is not applied', async () => {
+  const { plane, fleet } = await world();
+  await fleet.write('web.yaml', [service('a'), service('b')]);
+  const limited = (usd: string) => fleet.plan('--max-cost-increase', usd);
+  expect([(await limited('0.02')).code, (await limited('0.027')).code]).toEqual([4, 2]);
+  expect((await limited('0.02')).stderr).toContain(
+    'the plan costs $0.0270/h more, and --max-cost-increase is $0.0200/h',
+  );
+  const { code, stderr } = await fleet.apply('--max-cost-increase', '0.02');
+  expect([code, stderr]).toEqual([4, expect.stringContaining('nothing is changed')]);
+  expect((await plane.account()).services).toEqual([]);
+  expect((await limited('many')).code).toBe(1);
 });

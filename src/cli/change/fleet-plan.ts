@@ -133,6 +133,7 @@ async function observe(
   });
   const deadline = clock.after(flags.timeout, finish);
   let burn = 0n;
+  let budgets: ReturnType<Manager['budgets']> = [];
   let accounts: ObservedFleet['accounts'] = new Map();
   try {
     await manager.start();
@@ -143,6 +144,7 @@ async function observe(
     );
     // A stopped manager has no accounts.
     burn = burnOf(manager);
+    budgets = manager.budgets();
     accounts = observedAccounts(manager);
   } finally {
     deadline.cancel();
@@ -153,7 +155,7 @@ async function observe(
   const stuck = part ? waitingOutside(results, whole, part, store) : new Map<ObjectKey, PassResult>();
   const shown = new Map([...results, ...stuck]);
   const conclusion = (found: Results) =>
-    conclude(found, whole, part, new Set(stuck.keys()), burn, environmentAccount(context));
+    conclude(found, whole, part, new Set(stuck.keys()), { burn, budgets }, environmentAccount(context));
   const concluded = await judged(shown, conclusion, flags, store, clock.wallMs());
   return { ...concluded, objects: whole.objects, accounts };
 }
@@ -209,7 +211,7 @@ function conclude(
   whole: DesiredSnapshot,
   part: PartOfFleet | undefined,
   stuck: ReadonlySet<ObjectKey>,
-  burn: bigint,
+  { burn, budgets }: { readonly burn: bigint; readonly budgets: ReturnType<Manager['budgets']> },
   environment: GivenAccount,
 ): Concluded {
   const snapshot = part ? { ...whole, problems: whole.problems.filter(part.concerns) } : whole;
@@ -220,7 +222,7 @@ function conclude(
   const isReadable = known.size > 0 || known.size === results.size;
   const planOf = (some: typeof results) => ({
     ...(part?.isWhole === false ? { partial: partialOf(part) } : {}),
-    ...summarise(some, snapshot, burn, stuck),
+    ...summarise(some, snapshot, burn, stuck, budgets),
   });
   return {
     plan: { ...planOf(results), unreadAccounts: unread.map(({ account }) => account) },

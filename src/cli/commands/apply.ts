@@ -17,19 +17,20 @@ import {
 } from '../options.ts';
 import { isSettled, needsPerson, readyReasonOf } from '../output/settled.ts';
 import { policyOf } from '../change/judged.ts';
+import { costProblem, withCostLimit, type CostLimitFlags } from '../change/cost-limit.ts';
 import { policyOption, readPolicy, type PolicyFlags } from '../policy.ts';
 import { identity } from '../progress/view.ts';
 import { withSelectionFlags } from '../selection.ts';
 import { printRecords } from '../status/output.ts';
 
-type ApplyFlags = PlanFileApplyFlags & PolicyFlags;
+type ApplyFlags = PlanFileApplyFlags & PolicyFlags & CostLimitFlags;
 
 /**
  * `apply`: plan, consent, converge, report; exit 0 only when every object is Ready. With a plan file in place of the folder, only what
  * is in it (change/apply-plan-file.ts).
  */
 export function defineApply(command: Command, context: Context, exit: (code: number) => void): void {
-  withSelectionFlags(withFolderFlags(withFolderOrPlanArgument(command), 'silent'))
+  withCostLimit(withSelectionFlags(withFolderFlags(withFolderOrPlanArgument(command), 'silent')))
     .addOption(outputOption())
     .option('--yes', 'do not ask')
     .addOption(durationOption('--timeout <duration>', 'how long to wait for the fleet', '10m'))
@@ -68,7 +69,13 @@ export function defineApply(command: Command, context: Context, exit: (code: num
 
 /** Flags that mean nothing with a plan file, or nothing without one. */
 function refuseFlags(planFile: string | undefined, flags: ApplyFlags): void {
-  const { target, selector, namespace, planDigest, strict } = flags;
+  const { target, selector, namespace, planDigest, strict, maxCostIncrease } = flags;
+  if (planFile !== undefined && maxCostIncrease !== undefined) {
+    throw new UserError(
+      '--max-cost-increase is about a plan, and a plan file was made before',
+      'give it to `plan --out`, or apply the folder',
+    );
+  }
   if (planFile !== undefined && [target, selector, namespace].some((flag) => flag !== undefined)) {
     throw new UserError(
       `${planFile} has its objects already, and --target, --selector and --namespace choose others`,
@@ -87,6 +94,11 @@ async function apply(folder: LockedFolder, flags: ApplyFlags): Promise<number> {
   const { context, snapshot } = folder;
   const source = folder.source(snapshot);
   const observed = await planned(folder, flags, 'apply', source);
+  const problem = costProblem(observed.plan, flags);
+  if (problem !== undefined) {
+    complain(context, `${problem}; nothing is changed`);
+    return exitCodes.denied;
+  }
   if (!(await agreed(context, flags, 'apply', observed.plan))) return exitCodes.failed;
   return withOpenState(folder, 'apply', async (store) => {
     const { part } = observed;

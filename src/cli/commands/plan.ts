@@ -37,10 +37,11 @@ import {
 import type { DescribedPlan } from '../output/plan-schema.ts';
 import { structured, type OutputFormat } from '../output/output.ts';
 import { overlayText, palette, renderPlan } from '../output/render.ts';
+import { costProblem, withCostLimit, type CostLimitFlags } from '../change/cost-limit.ts';
 import { policyOption, readPolicy, type PolicyFlags } from '../policy.ts';
 import { readStdinFleet, stdinSource } from '../stdin-fleet.ts';
 
-interface PlanFlags extends FleetFlags, SelectionFlags, PolicyFlags {
+interface PlanFlags extends FleetFlags, SelectionFlags, PolicyFlags, CostLimitFlags {
   readonly output: OutputFormat | 'markdown';
   readonly maxChars?: number;
   readonly name: string;
@@ -54,7 +55,9 @@ interface PlanFlags extends FleetFlags, SelectionFlags, PolicyFlags {
 
 /** `plan`: exit 0 nothing to do, 2 changes or drift, or something is held, 1 something could not be read, documents included. */
 export function definePlan(command: Command, context: Context, exit: (code: number) => void): void {
-  withSelectionFlags(withFleetFlags(withFolderArgument(command), 'silent', ', or `-` for standard input'))
+  withCostLimit(
+    withSelectionFlags(withFleetFlags(withFolderArgument(command), 'silent', ', or `-` for standard input')),
+  )
     .addOption(outputOptionWith(['markdown'], ', markdown for a comment on a change'))
     .addOption(
       new Option(
@@ -94,7 +97,9 @@ export function definePlan(command: Command, context: Context, exit: (code: numb
       show(context, flags, observed);
       if (made) reportFile(context, flags, made);
       if (hasInputErrors(observed) || observed.unreadable.length > 0) return exit(exitCodes.failed);
-      if (isDenied(observed.plan)) return exit(exitCodes.denied);
+      const problem = costProblem(observed.plan, flags);
+      if (problem !== undefined) complain(context, problem);
+      if (problem !== undefined || isDenied(observed.plan)) return exit(exitCodes.denied);
       return exit(hasNews(observed.plan) ? exitCodes.changes : exitCodes.ok);
     });
 }

@@ -77,6 +77,7 @@ const budget = z.object({
   nowMicros: micros,
   thenMicros: micros,
   verdict: z.enum(['ok', 'near', 'exceeded']),
+  waiting: z.array(text).describe('Objects that will wait for it.'),
 });
 
 const total = z

@@ -15,6 +15,7 @@ import type {
   ShownDuplicate,
   Unclear,
 } from '../../manager/index.ts';
+import { parseObjectKey, type ObjectKey } from '../../resources/index.ts';
 import { oneLine } from './terminal-text.ts';
 
 export interface Palette {
@@ -61,9 +62,13 @@ export function renderPlan(plan: FleetPlan, colours: Palette, isDetailed = false
     ...(plan.warnings ?? []).flatMap((warning) => renderWarning(warning, colours)),
     ...plan.duplicates.flatMap((duplicate) => renderDuplicate(duplicate, colours)),
   ];
-  return [...lines, ...(lines.length > 0 ? [''] : []), renderSummary(plan), ...costLine(plan.cost)].join(
-    '\n',
-  );
+  return [
+    ...lines,
+    ...(lines.length > 0 ? [''] : []),
+    renderSummary(plan),
+    ...costLine(plan.cost),
+    ...budgetLines(plan.cost),
+  ].join('\n');
 }
 
 /** For people, before a plan. */
@@ -114,6 +119,34 @@ export function costLine({
   return [
     `Cost: ${usd(nowHourlyMicros)}/h → ${usd(thenHourlyMicros)}/h (${signedUsd(deltaHourlyMicros)}/h, ${month})${unpricedNote}`,
   ];
+}
+
+/** Of those that change, that are near their limit, or for which something waits. */
+function budgetLines({ budgets = [] }: PlanCost): string[] {
+  const told = budgets.filter(
+    ({ nowMicros, thenMicros, verdict, waiting }) =>
+      nowMicros !== thenMicros || verdict !== 'ok' || waiting.length > 0,
+  );
+  return told.map(({ namespace, name, limit, limitMicros, nowMicros, thenMicros, waiting }) => {
+    const amounts = `${usd(nowMicros)} → ${usd(thenMicros)} of ${usd(limitMicros)}`;
+    return oneLine(
+      `Budget ${namespace}/${name}: ${amounts}${limitUnits[limit] ?? ''}${waitingText(waiting)}`,
+    );
+  });
+}
+
+const limitUnits: Readonly<Record<string, string>> = {
+  hourlyMicros: '/h',
+  monthlyMicros: ' at the end of this month',
+  runwayHours: ' of the balance, for the hours of runwayHours',
+};
+const mostNamed = 3;
+
+function waitingText(waiting: readonly ObjectKey[]): string {
+  if (waiting.length === 0) return '';
+  const names = waiting.slice(0, mostNamed).map((key) => identity(parseObjectKey(key)));
+  const more = waiting.length > mostNamed ? ', …' : '';
+  return `: ${waiting.length} change${waiting.length === 1 ? '' : 's'} will wait (${names.join(', ')}${more})`;
 }
 
 function signedUsd(micros: number): string {

@@ -101,12 +101,13 @@ export class Budget {
 
   /** `room`: as it was when the claim was refused. */
   waits(claim: Claim, room: bigint | undefined): void {
+    const isNews = this.#isNews;
     this.leaves(claim.key as ObjectKey);
+    this.#isNews = isNews;
     const at = this.waiting.findIndex((other) => byRank(claim, other) < 0);
     this.waiting.splice(at === -1 ? this.waiting.length : at, 0, claim);
     this.#waitingMicros += claim.micros;
     this.#refusedAt = room;
-    this.#isNews = false;
   }
 
   /** Until its document changes, there is nothing to wait for. */
@@ -116,7 +117,7 @@ export class Budget {
 
   /** Since when it has waited (monotonic). */
   waitsSince(key: ObjectKey): number | undefined {
-    return this.waiting.find((claim) => claim.key === key)?.sinceMs;
+    return this.waiting.find((claim) => claim.key === key)?.sinceMs ?? this.unmade.get(key)?.sinceMs;
   }
 
   /** It does not wait for this budget any more. Returns whether it did. */

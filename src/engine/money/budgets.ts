@@ -20,13 +20,7 @@
 import { monthEnd, type Clock } from '../../base/index.ts';
 import { changedKeys, type DesiredSnapshot } from '../../desired/index.ts';
 import type { SnapshotChange } from '../../observed/index.ts';
-import {
-  parseObjectKey,
-  selects,
-  traitsOf,
-  type BudgetTerms,
-  type ObjectKey,
-} from '../../resources/index.ts';
+import { parseObjectKey, traitsOf, type BudgetTerms, type ObjectKey } from '../../resources/index.ts';
 import type { ObjectRecord, StateStore } from '../../state/index.ts';
 import type { AccountHandle, Accounts } from '../accounts.ts';
 import type { Fleet } from '../fleet/fleet.ts';
@@ -45,6 +39,7 @@ import {
 } from '../plan/index.ts';
 import { Budget } from './budget.ts';
 import { budgetGate } from './budget-gate.ts';
+import { byAge, isAbout } from './budget-scope.ts';
 import { heldFor, noPart, partOf, type Part, type PartSources } from './budget-part.ts';
 import type { Money } from './money.ts';
 
@@ -157,6 +152,31 @@ export class Budgets {
     };
   }
 
+  /** All of them, as they are now. `counts`: an object, or those that it owns. */
+  all(): readonly {
+    readonly key: ObjectKey;
+    readonly terms: BudgetTerms;
+    readonly figures: BudgetFigures;
+    readonly counts: (key: ObjectKey) => boolean;
+  }[] {
+    this.#refresh();
+    return Array.from(this.#budgets.values(), (budget) => ({
+      key: budget.key,
+      terms: budget.terms,
+      figures: this.figures(budget),
+      counts: (key: ObjectKey) => budget.members.has(key) || this.#countsOwned(budget, key),
+    }));
+  }
+
+  #countsOwned(budget: Budget, key: ObjectKey): boolean {
+    const record = this.#options.store.record(key);
+    const { kind, namespace } = parseObjectKey(key);
+    const { labelsOfOwned } = traitsOf(kind);
+    if (!record || !labelsOfOwned || namespace !== parseObjectKey(budget.key).namespace) return false;
+    const labels = labelsOfOwned(this.#options.fleet.planned(record).spec);
+    return isAbout(budget.terms.scope, labels, this.#options.fleet.accountOf(record)?.name);
+  }
+
   figures(budget: Budget): BudgetFigures {
     const { clock, money } = this.#options;
     const { scope, timeZone } = budget.terms;
@@ -207,7 +227,6 @@ export class Budgets {
     return woken;
   }
 
-  /** The object is gone. */
   forget(key: ObjectKey): void {
     this.#asked.delete(key);
     this.#moved.add(key);
@@ -334,11 +353,8 @@ export class Budgets {
     if (near.length === 0) return near;
     const { fleet } = this.#options;
     const labels = fleet.snapshot.objects.get(record.key)?.labels ?? record.manifest.labels;
-    const account = fleet.accountOf(record);
-    const found = near.filter(({ terms: { scope } }) => {
-      if (scope.of === 'namespace') return true;
-      return scope.of === 'labels' ? selects(scope.selector, labels) : scope.name === account?.name;
-    });
+    const account = fleet.accountOf(record)?.name;
+    const found = near.filter(({ terms }) => isAbout(terms.scope, labels, account));
     for (const budget of found.slice(mostPerObject)) budget.isCrowded = true;
     return found.slice(0, mostPerObject);
   }
@@ -381,9 +397,4 @@ export class Budgets {
     const snapshot = this.#accountOf(budget)?.informer.current;
     return snapshot ? snapshot.services.size + snapshot.volumes.size : 0;
   }
-}
-
-/** The oldest first. */
-function byAge(left: Budget, right: Budget): number {
-  return left.createdAt - right.createdAt || (left.key < right.key ? -1 : 1);
 }

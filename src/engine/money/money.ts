@@ -71,6 +71,11 @@ export class Money {
     return this.#budgets?.view(key);
   }
 
+  /** All budgets, as they are now. */
+  budgets(): ReturnType<Budgets['all']> {
+    return this.#budgets?.all() ?? [];
+  }
+
   /** Before something is deleted to be made anew: why that has to wait for a budget. */
   replacementGate(handle: AccountHandle, pass: Pass, step: Step): Gate | undefined {
     const cost = this.replacementCost(handle, pass, step);

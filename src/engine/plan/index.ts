@@ -77,6 +77,7 @@ export {
   freshnessGate,
   holdsCompute,
   increaseGate,
+  increasesOf,
   priceOf,
   runwaySeconds,
   serviceBurn,

@@ -9,7 +9,7 @@
  */
 import { actions, type ActionName } from '../../actions/index.ts';
 import type { wire } from '../../api/index.ts';
-import type { Gate } from './types.ts';
+import type { Gate, Plan, Step } from './types.ts';
 
 const withoutCompute = new Set(['paused', 'sleeping', 'deleting']);
 const largestMicros = BigInt(Number.MAX_SAFE_INTEGER);
@@ -115,6 +115,15 @@ export function spendingGate(account: string, funds: Funds): Gate | undefined {
     };
   }
   return undefined;
+}
+
+/** What the steps of a plan add to the hourly cost, and what they take from it, as far as it is known. */
+export function increasesOf(plan: Plan): bigint {
+  const sum = (steps: readonly Step[]) =>
+    steps.reduce((total, { cost }) => total + (cost ? cost.afterMicros - cost.beforeMicros : 0n), 0n);
+  if (plan.kind === 'act') return sum([plan.step, ...plan.later]);
+  if (plan.kind === 'wait') return sum(plan.steps);
+  return plan.kind === 'arrange' && plan.cost ? plan.cost.afterMicros - plan.cost.beforeMicros : 0n;
 }
 
 /**

@@ -21,6 +21,7 @@ export const serviceFleet = declareKind({
   hints: fleetHints,
   alsoCalled: ['ReplicaSet', 'Fleet'],
   home: 'accountRef',
+  labelsOfOwned: ({ template }) => template.metadata.labels,
   scale: {
     specReplicasPath: '.spec.replicas',
     statusReplicasPath: '.status.replicas',

@@ -87,6 +87,8 @@ export interface Traits<Name extends string, Spec, Referred extends string, Stat
   /** The Job of the same namespace with which it ends. */
   job?(spec: Spec): string | undefined;
   asks?(spec: Spec, state: State): Asked;
+  /** The labels of what it owns. */
+  labelsOfOwned?(spec: Spec): Readonly<Record<string, string>>;
   /** It is to cost nothing for now. */
   isAtRest?(spec: Spec): boolean;
   /** What it limits, of a budget, and what was counted so far. */

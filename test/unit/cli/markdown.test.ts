@@ -144,6 +144,7 @@ function planOf(texts: readonly string[]): FleetPlan {
           nowMicros: 2,
           thenMicros: 3,
           verdict: 'exceeded',
+          waiting: [],
         },
       ],
     },
