@@ -232,7 +232,10 @@ const fi7RosterFirst: Invariant = (view) => ({
 const minuteMs = 60_000;
 
 interface Minute {
+  /** Since the beginning of the run. */
   readonly atMs: number;
+  /** Unix milliseconds by the clock of the process that led. */
+  readonly since: number;
   readonly of: number;
   begun: number;
 }
@@ -266,9 +269,10 @@ const fi12Pace = ofSteps((view) => {
       if (known) known.begun = Math.max(0, known.begun - undone.length);
       const since = begun[0]?.since;
       if (since === undefined || view.jumpsClock) return;
-      // The clocks of two operators differ.
+      // The clocks of two operators differ, so it is over when it is by one of them, or by that of the run.
       const atMs = view.nowMs - Math.max(0, view.wallMs - since);
-      const minute = known && atMs < known.atMs + minuteMs ? known : { atMs, of: before.length, begun: 0 };
+      const isSame = known && atMs < known.atMs + minuteMs && since < known.since + minuteMs;
+      const minute = isSame ? known : { atMs, since, of: before.length, begun: 0 };
       minutes.set(fleet, minute);
       minute.begun += begun.length;
       const most = Math.max(...specs.map((spec) => paceOf(spec, minute.of)));
