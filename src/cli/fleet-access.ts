@@ -125,6 +125,25 @@ async function readCluster(context: Context, flags: FleetFlagsOf): Promise<Fleet
   };
 }
 
+/** That of manifests/. */
+const operatorNamespace = 'fleetkeeper-system';
+
+/** That of the operator in the namespace of the kubeconfig's context, or else of the one in its usual namespace. */
+async function identityIn(api: KubernetesApi, owner: string | undefined) {
+  const at = (namespace: string) =>
+    readClusterIdentity({ api: { namespace, get: (target) => api.get(target) }, owner });
+  const known = await at(api.namespace);
+  if (known || api.namespace === operatorNamespace) return { known, namespace: api.namespace };
+  try {
+    const usual = await at(operatorNamespace);
+    return { known: usual, namespace: usual ? operatorNamespace : api.namespace };
+  } catch (error) {
+    // Not everybody may look there.
+    if (error instanceof KubernetesError && error.status === 403) return { known, namespace: api.namespace };
+    throw error;
+  }
+}
+
 async function overlayOf(
   { random }: Context,
   api: KubernetesApi,
@@ -155,25 +174,6 @@ async function overlayOf(
     );
   }
   return overlay;
-}
-
-/** That of manifests/. */
-const operatorNamespace = 'fleetkeeper-system';
-
-/** That of the operator in the namespace of the kubeconfig's context, or else of the one in its usual namespace. */
-async function identityIn(api: KubernetesApi, owner: string | undefined) {
-  const at = (namespace: string) =>
-    readClusterIdentity({ api: { namespace, get: (target) => api.get(target) }, owner });
-  const known = await at(api.namespace);
-  if (known || api.namespace === operatorNamespace) return { known, namespace: api.namespace };
-  try {
-    const usual = await at(operatorNamespace);
-    return { known: usual, namespace: usual ? operatorNamespace : api.namespace };
-  } catch (error) {
-    // Not everybody may look there.
-    if (error instanceof KubernetesError && error.status === 403) return { known, namespace: api.namespace };
-    throw error;
-  }
 }
 
 /** A text if it can't be read: not everybody who may read the objects may read the Lease. */

@@ -58,7 +58,7 @@ export function withSelectionFlags(command: Command): Command {
   if (command.options.some(({ long }) => long === '--namespace')) return command;
   return command.option(
     '-n, --namespace <name>',
-    "only objects of this namespace; of a target: default, or that of the kubeconfig's context",
+    "only objects of this namespace; of a target: default, or in a cluster that of the current context",
   );
 }
 

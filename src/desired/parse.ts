@@ -231,9 +231,9 @@ class FileReading {
       spec,
       location,
       locate: (path) => this.#locate(entry, path),
+      gives: (field) => Object.hasOwn(value['spec'] ?? {}, field),
       // It has passed the schema.
       written: () => value as unknown as WrittenDocument,
-      gives: (field) => Object.hasOwn(value['spec'] ?? {}, field),
     };
     this.#documents.push({ is: 'object', id: key, location, object });
   }

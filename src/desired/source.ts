@@ -48,10 +48,10 @@ export interface DesiredObject<Kind extends ManagedKind = ManagedKind> {
   readonly location: Location;
   /** The line of a field, e.g. `['spec', 'env', 1]`. If it is absent, the line of the nearest enclosing field. */
   locate(path: readonly (string | number)[]): Location;
-  /** In a folder only: the document without defaults. */
-  written?(): WrittenDocument;
   /** In a folder only: the document has this field of its spec, and it is no default. */
   readonly gives?: (field: string) => boolean;
+  /** In a folder only: the document without defaults. */
+  written?(): WrittenDocument;
   /** In a cluster only. */
   readonly cluster?: ClusterFacts;
   /** Of an object without a document: what it follows from. */

@@ -78,7 +78,7 @@ export function costReport({ accounts, labelsOf, records, month }: CostInputs, b
   const unmanaged = sums.get(unmanagedName) ?? { things: 0, micros: 0n, unpriced: 0 };
   sums.delete(unmanagedName);
   const rows = [...sums]
-    .map(([name, sum]) => ({ name, ...shown(sum) }))
+    .map(([name, sum]): CostRow => Object.assign({ name }, shown(sum)))
     .toSorted((left, right) => right.hourlyMicros - left.hourlyMicros || compare(left.name, right.name));
   return {
     currency: 'USD',
@@ -124,7 +124,10 @@ function budgetRow(
   const { kind, namespace, name } = parseObjectKey(key);
   const now = status?.['month'];
   if (!traitsOf(kind).budget || typeof now !== 'string') return undefined;
-  const number = (field: string) => (typeof status?.[field] === 'number' ? Number(status[field]) : null);
+  const number = (field: string) => {
+    const value = status?.[field];
+    return typeof value === 'number' ? value : null;
+  };
   const { monthlyMicros = null } = (manifest.spec['limits'] ?? {}) as { readonly monthlyMicros?: number };
   const about = { namespace, name, month: month ?? now, limitMicros: monthlyMicros };
   if (month === undefined || month === now) {
@@ -144,15 +147,17 @@ function budgetRow(
 
 const hoursPerMonth = 730n;
 
+function cells(name: string, { things, hourlyMicros, unpriced }: Omit<CostRow, 'name'>): string[] {
+  const micros = BigInt(hourlyMicros);
+  return [name, String(things), usdOf(micros), usdOf(micros * hoursPerMonth), String(unpriced)];
+}
+
+function amount(micros: number | null): string {
+  return micros === null ? '-' : usdOf(BigInt(micros));
+}
+
 export function costText(report: CostReport): string {
   const { by, rows, unmanaged, total, budgets } = report;
-  const cells = (name: string, { things, hourlyMicros, unpriced }: Omit<CostRow, 'name'>) => [
-    name,
-    String(things),
-    usdOf(BigInt(hourlyMicros)),
-    usdOf(BigInt(hourlyMicros) * hoursPerMonth),
-    String(unpriced),
-  ];
   const head = [by.toUpperCase(), 'THINGS', 'USD/HOUR', 'USD/730 H', 'UNPRICED'];
   const table = renderTable(head, [
     ...rows.map((row) => cells(oneLine(row.name ?? '(none)'), row)),
@@ -163,7 +168,6 @@ export function costText(report: CostReport): string {
 }
 
 function budgetTable(budgets: readonly BudgetRow[]): string {
-  const amount = (micros: number | null) => (micros === null ? '-' : usdOf(BigInt(micros)));
   return renderTable(
     ['BUDGET', 'MONTH', 'SPENT', 'ESTIMATED', 'UNATTRIBUTED', 'FORECAST', 'LIMIT'],
     budgets.map((budget) => [

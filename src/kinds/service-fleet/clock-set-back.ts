@@ -11,12 +11,17 @@ export function afterClockSetBack(inputs: FleetInputs): Arrange | undefined {
   const { state, nowMs } = inputs;
   const ahead = state.roster.filter(({ since, updated = 0 }) => since > nowMs || updated > nowMs);
   const isRolloutAhead = state.rollout !== undefined && state.rollout.since > nowMs;
-  if (ahead.length === 0 && !isRolloutAhead) return undefined;
+  // Two operators may have clocks that differ by some seconds.
+  const isPaceAhead = state.pace !== undefined && state.pace.at > nowMs;
+  if (ahead.length === 0 && !isRolloutAhead && !isPaceAhead) return undefined;
   return arrange(
     inputs,
     ahead.map((entry) => begunAnew(entry, nowMs)),
     { reason: 'RollingOut', message: 'the clock was set back: times ahead begin anew', change: undefined },
-    isRolloutAhead && state.rollout ? { rollout: { ...state.rollout, since: nowMs } } : {},
+    {
+      ...(isRolloutAhead && state.rollout ? { rollout: { ...state.rollout, since: nowMs } } : {}),
+      ...(isPaceAhead && state.pace ? { pace: { ...state.pace, at: nowMs } } : {}),
+    },
   );
 }
 

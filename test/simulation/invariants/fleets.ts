@@ -264,8 +264,10 @@ const fi12Pace = ofSteps((view) => {
       );
       const known = minutes.get(fleet);
       if (known) known.begun = Math.max(0, known.begun - undone.length);
-      const atMs = begun[0]?.since;
-      if (atMs === undefined || view.jumpsClock) return;
+      const since = begun[0]?.since;
+      if (since === undefined || view.jumpsClock) return;
+      // The clocks of two operators differ.
+      const atMs = view.nowMs - Math.max(0, view.wallMs - since);
       const minute = known && atMs < known.atMs + minuteMs ? known : { atMs, of: before.length, begun: 0 };
       minutes.set(fleet, minute);
       minute.begun += begun.length;

@@ -32,6 +32,13 @@ test('a pause of a rollout that began an hour ahead begins now', () => {
   expect(plan).toMatchObject({ kind: 'arrange', state: { rollout: { phase: 'Paused', since: startMs } } });
 });
 
+test('a minute of removals that began a second ahead begins now, with those that have begun in it', () => {
+  const world = worldOf([replicaIn('updated', 0)]);
+  const pace = { at: startMs + 1000, of: 4, begun: 1 };
+  const plan = planOf({ ...world, state: { ...world.state, pace }, nowMs: startMs });
+  expect(plan).toMatchObject({ kind: 'arrange', state: { pace: { at: startMs, of: 4, begun: 1 } } });
+});
+
 test('activities that were read an hour ahead say nothing', () => {
   const read = (readAt: number) => ({
     ...newRecord('ContainerService/default/llm-0', 'uid'),
