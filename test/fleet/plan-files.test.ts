@@ -288,16 +288,24 @@ describe('the file itself', () => {
     expect([code, sent, stderr]).toEqual([3, [], expect.stringContaining('it has expired at')]);
   });
 
-  testInFolder('is of a cluster, or chooses objects that it does not have: that is refused', async () => {
-    const world = await planned();
-    const cluster = await fleetkeeper(['plan', '--source', 'kubernetes', '--out', world.file]);
-    expect([cluster.code, cluster.stderr]).toEqual([
-      1,
-      expect.stringContaining('a plan file is of a folder'),
-    ]);
-    const chosen = await world.apply('--target', 'web');
-    expect([chosen.code, chosen.sent]).toEqual([1, []]);
-    const wide = await world.apply('--allow-mass-change');
-    expect([wide.code, wide.sent]).toEqual([1, []]);
-  });
+  testInFolder(
+    'is of a cluster, among the documents, or missing, or other objects are chosen: that is refused',
+    async () => {
+      const world = await planned();
+      const cluster = await fleetkeeper(['plan', '--source', 'kubernetes', '--out', world.file]);
+      expect([cluster.code, cluster.stderr]).toEqual([
+        1,
+        expect.stringContaining('a plan file is of a folder'),
+      ]);
+      const inside = `${world.fleet.folder}/plan.json`;
+      const among = await fleetkeeper(['plan', ...world.fleet.flags, '--out', inside]);
+      expect([among.code, among.stderr]).toEqual([1, expect.stringContaining('would be read as a document')]);
+      const missing = await fleetkeeper(['apply', `${world.file}.old`, ...world.fleet.flags]);
+      expect([missing.code, missing.stderr]).toEqual([1, expect.stringContaining('there is no ')]);
+      const chosen = await world.apply('--target', 'web');
+      expect([chosen.code, chosen.sent]).toEqual([1, []]);
+      const wide = await world.apply('--allow-mass-change');
+      expect([wide.code, wide.sent]).toEqual([1, []]);
+    },
+  );
 });
