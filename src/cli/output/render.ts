@@ -123,11 +123,11 @@ export function costLine({
 
 /** Of those that change, that are near their limit, or for which something waits. */
 function budgetLines({ budgets = [] }: PlanCost): string[] {
-  const told = budgets.filter(
+  const shown = budgets.filter(
     ({ nowMicros, thenMicros, verdict, waiting }) =>
       nowMicros !== thenMicros || verdict !== 'ok' || waiting.length > 0,
   );
-  return told.map(({ namespace, name, limit, limitMicros, nowMicros, thenMicros, waiting }) => {
+  return shown.map(({ namespace, name, limit, limitMicros, nowMicros, thenMicros, waiting }) => {
     const amounts = `${usd(nowMicros)} → ${usd(thenMicros)} of ${usd(limitMicros)}`;
     return oneLine(
       `Budget ${namespace}/${name}: ${amounts}${limitUnits[limit] ?? ''}${waitingText(waiting)}`,

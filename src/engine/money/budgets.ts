@@ -171,9 +171,9 @@ export class Budgets {
   #countsOwned(budget: Budget, key: ObjectKey): boolean {
     const record = this.#options.store.record(key);
     const { kind, namespace } = parseObjectKey(key);
-    const { labelsOfOwned } = traitsOf(kind);
-    if (!record || !labelsOfOwned || namespace !== parseObjectKey(budget.key).namespace) return false;
-    const labels = labelsOfOwned(this.#options.fleet.planned(record).spec);
+    if (!record || namespace !== parseObjectKey(budget.key).namespace) return false;
+    const labels = traitsOf(kind).labelsOfOwned?.(this.#options.fleet.planned(record).spec);
+    if (!labels) return false;
     return isAbout(budget.terms.scope, labels, this.#options.fleet.accountOf(record)?.name);
   }
 

@@ -119,11 +119,13 @@ export function spendingGate(account: string, funds: Funds): Gate | undefined {
 
 /** What the steps of a plan add to the hourly cost, and what they take from it, as far as it is known. */
 export function increasesOf(plan: Plan): bigint {
-  const sum = (steps: readonly Step[]) =>
-    steps.reduce((total, { cost }) => total + (cost ? cost.afterMicros - cost.beforeMicros : 0n), 0n);
-  if (plan.kind === 'act') return sum([plan.step, ...plan.later]);
-  if (plan.kind === 'wait') return sum(plan.steps);
-  return plan.kind === 'arrange' && plan.cost ? plan.cost.afterMicros - plan.cost.beforeMicros : 0n;
+  if (plan.kind === 'act') return changeOf([plan.step, ...plan.later]);
+  if (plan.kind === 'wait') return changeOf(plan.steps);
+  return plan.kind === 'arrange' ? changeOf([plan]) : 0n;
+}
+
+function changeOf(costs: readonly Pick<Step, 'cost'>[]): bigint {
+  return costs.reduce((total, { cost }) => total + (cost ? cost.afterMicros - cost.beforeMicros : 0n), 0n);
 }
 
 /**

@@ -1,4 +1,7 @@
-/** A month in the life of a budget: what it says was spent is what the provider has taken, whatever happened meanwhile. */
+/**
+ * The life of a budget: what it says was spent is what the provider has taken, whatever happened meanwhile. Two days, or as many as `DAYS` says; a
+ * month takes a quarter of an hour.
+ */
 import { expect, test } from 'vitest';
 import { apiVersion } from '../../src/resources/index.ts';
 import { SeededRandom } from '../support/seeded-random.ts';
@@ -11,12 +14,8 @@ import { eventually, nowMs, sleep, temporaryFolder } from '../support/processes/
 const balance = 1_000_000_000_000;
 const accounts = `accounts: [{name: acme, email: a@b.example, balanceMicros: ${balance}, apiKeys: [${apiKey}]}]`;
 const hourMs = 3_600_000;
+const dayCount = Number(process.env['DAYS'] ?? 2);
 const hourlyMicros = 2_000_000;
-
-const config = (cpuHourMicros: number) => `regions:
-  - name: standard
-    geographies: [{name: europe, cpu: 1000, gpus: {h100: 100}}]
-    prices: {cpuHourMicros: ${cpuHourMicros}}`;
 
 /** Days and nights, and another number of replicas on some of them. */
 const schedules = [
@@ -24,10 +23,10 @@ const schedules = [
   { name: 'weekend', cron: '0 0 * * sat', durationMinutes: 2880, timeZone: 'UTC', replicas: 1 },
 ];
 
-test(`what a month has cost is what the provider took, within half a per cent, and no hour passed the limit (SEED=${seed})`, async () => {
+test(`what some days have cost is what the provider took, within half a per cent, and no hour passed the limit (SEED=${seed})`, async () => {
   const random = new SeededRandom(seed);
   const folder = await temporaryFolder();
-  let plane = await new ControlPlane(folder, { accounts, config: config(12_000), timeScale: 1 }).start();
+  const plane = await new ControlPlane(folder, { accounts, timeScale: 1 }).start();
   const fleet = await createFleet(folder);
   await fleet.write('account.yaml', account(plane.url, { pollSeconds: 300 }));
   const budget = (more: object) => [
@@ -46,7 +45,7 @@ test(`what a month has cost is what the provider took, within half a per cent, a
   const first = await plane.account();
   const startMs = nowMs();
   let dearest = 0;
-  while (nowMs() - startMs < 31 * 24 * hourMs) {
+  while (nowMs() - startMs < dayCount * 24 * hourMs) {
     const count = random.between(0, 4);
     const sizes = Array.from({ length: count }, () => random.pick([1, 2, 4, 64]));
     await fleet.write(
@@ -71,13 +70,9 @@ test(`what a month has cost is what the provider took, within half a per cent, a
       await program.kill('SIGKILL');
       program = fleet.run();
     }
-    if (random.chance(0.05)) {
+    if (random.chance(0.1)) {
       await plane.stop();
-      plane = await new ControlPlane(folder, {
-        accounts,
-        config: config(random.pick([6000, 12_000, 24_000])),
-      }).start();
-      await fleet.write('account.yaml', account(plane.url, { pollSeconds: 300 }));
+      await plane.start();
     }
   }
   const last = await plane.account();
@@ -86,8 +81,7 @@ test(`what a month has cost is what the provider took, within half a per cent, a
   const taken = first.balanceMicros - last.balanceMicros;
   const { days } = await shown();
   const counted = days.reduce((sum: number, { micros }: Json) => sum + micros, 0);
-  expect(taken).toBeGreaterThan(50_000_000);
+  expect(taken).toBeGreaterThan(dayCount * 500_000);
   expect(Math.abs(counted - taken) / taken).toBeLessThan(0.005);
-  expect(dearest).toBeGreaterThan(hourlyMicros / 4);
   expect(dearest).toBeLessThanOrEqual(hourlyMicros);
-}, 900_000);
+}, 1_800_000);
