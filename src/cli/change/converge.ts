@@ -43,12 +43,8 @@ export async function converge(
   { command, source, store, part, policy, allowMassChange = false, stableMs = 0, guard, onPass }: Converged,
 ): Promise<string | undefined> {
   const { clock, random } = context;
-  const { promise: finished, resolve } = Promise.withResolvers<string | undefined>();
-  let isFinished = false;
-  const finish = (missing: string | undefined) => {
-    isFinished = true;
-    resolve(missing);
-  };
+  const end = ending();
+  const { finish } = end;
   const records = recordsIn(part, store);
   const screen = await openProgress(context, store, records);
   const convergence: Convergence = new Convergence({
@@ -86,7 +82,7 @@ export async function converge(
     commandFlags: sameFleetFlags(flags),
     onPass: (key, result) => {
       // What a pass finds while all is being stopped is not what the end was concluded from.
-      if (!isFinished) onPass?.(key, result);
+      if (!end.isReached) onPass?.(key, result);
       convergence.onPass(key, result);
     },
     onFailedPass: failureLines(screen),
@@ -103,13 +99,29 @@ export async function converge(
     await manager.start();
     screen.started();
     if ([...records.records()].length === 0) finish(undefined);
-    return await finished;
+    return await end.missing;
   } finally {
     deadline.cancel();
     convergence.stop();
     await manager.stop();
     screen.close();
   }
+}
+
+/** Reached once, with what is missing. */
+function ending() {
+  const { promise: missing, resolve } = Promise.withResolvers<string | undefined>();
+  let isReached = false;
+  return {
+    missing,
+    finish: (what: string | undefined): void => {
+      isReached = true;
+      resolve(what);
+    },
+    get isReached() {
+      return isReached;
+    },
+  };
 }
 
 /** A line for each different failure, such as a full disk: without it, the whole timeout would pass in silence. */

@@ -132,8 +132,7 @@ async function observe(
     },
   });
   const deadline = clock.after(flags.timeout, finish);
-  let burn = 0n;
-  let budgets: ReturnType<Manager['budgets']> = [];
+  let money: Money = { burn: 0n, budgets: [] };
   let accounts: ObservedFleet['accounts'] = new Map();
   try {
     await manager.start();
@@ -143,8 +142,7 @@ async function observe(
       Promise.race([untilStopped({ stopped: finished.signal }), untilStopped(context)]),
     );
     // A stopped manager has no accounts.
-    burn = burnOf(manager);
-    budgets = manager.budgets();
+    money = { burn: burnOf(manager), budgets: manager.budgets() };
     accounts = observedAccounts(manager);
   } finally {
     deadline.cancel();
@@ -155,9 +153,14 @@ async function observe(
   const stuck = part ? waitingOutside(results, whole, part, store) : new Map<ObjectKey, PassResult>();
   const shown = new Map([...results, ...stuck]);
   const conclusion = (found: Results) =>
-    conclude(found, whole, part, new Set(stuck.keys()), { burn, budgets }, environmentAccount(context));
+    conclude(found, whole, part, new Set(stuck.keys()), money, environmentAccount(context));
   const concluded = await judged(shown, conclusion, flags, store, clock.wallMs());
   return { ...concluded, objects: whole.objects, accounts };
+}
+
+interface Money {
+  readonly burn: bigint;
+  readonly budgets: ReturnType<Manager['budgets']>;
 }
 
 type Results = ReadonlyMap<ObjectKey, PassResult>;
@@ -211,7 +214,7 @@ function conclude(
   whole: DesiredSnapshot,
   part: PartOfFleet | undefined,
   stuck: ReadonlySet<ObjectKey>,
-  { burn, budgets }: { readonly burn: bigint; readonly budgets: ReturnType<Manager['budgets']> },
+  { burn, budgets }: Money,
   environment: GivenAccount,
 ): Concluded {
   const snapshot = part ? { ...whole, problems: whole.problems.filter(part.concerns) } : whole;
