@@ -4,8 +4,8 @@
  */
 import { expect } from 'vitest';
 import { isMutation, type RecordedRequest } from '../support/processes/control-plane.ts';
-import { service, type Json } from '../support/processes/fleet.ts';
-import { PlanFileWorld, testInTime } from '../support/processes/plan-files.ts';
+import { service, type Json, testInTime } from '../support/processes/fleet.ts';
+import { PlanFileWorld } from '../support/processes/plan-files.ts';
 import { fleetOf, template } from '../support/processes/replicas.ts';
 import { seed } from '../support/seed.ts';
 import { SeededRandom } from '../support/seeded-random.ts';

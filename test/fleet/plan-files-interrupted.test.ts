@@ -2,9 +2,9 @@
 import { writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { describe, expect } from 'vitest';
-import { account, service, testInFolder, type Json } from '../support/processes/fleet.ts';
+import { account, service, testInFolder, type Json, testInTime } from '../support/processes/fleet.ts';
 import { apiKey, isMutation } from '../support/processes/control-plane.ts';
-import { PlanFileWorld, stepsIn, testInTime } from '../support/processes/plan-files.ts';
+import { PlanFileWorld, stepsIn } from '../support/processes/plan-files.ts';
 import { eventually, fleetkeeper } from '../support/processes/processes.ts';
 
 const image = 'ghcr.io/acme/app:2';

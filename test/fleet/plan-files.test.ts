@@ -1,8 +1,8 @@
 /** Plan files: what was reviewed is what is applied. Each row of the table in src/plan-file/compare.ts, on the reference control plane. */
 import { readFile, stat, writeFile } from 'node:fs/promises';
 import { describe, expect } from 'vitest';
-import { service, task, testInFolder, volume } from '../support/processes/fleet.ts';
-import { PlanFileWorld, stepsIn, testInTime } from '../support/processes/plan-files.ts';
+import { service, task, testInFolder, volume, testInTime } from '../support/processes/fleet.ts';
+import { PlanFileWorld, stepsIn } from '../support/processes/plan-files.ts';
 import { fleetkeeper } from '../support/processes/processes.ts';
 
 const image = 'ghcr.io/acme/app:2';

@@ -18,6 +18,7 @@ import {
 import { readState, type ObjectRecord } from '../../../src/state/index.ts';
 import { readPlanJson } from '../plan-form.ts';
 import { apiKey } from './control-plane.ts';
+import { isSimulated } from '../world.ts';
 import { launch, type Program, eventually, fleetkeeper, type Finished } from './processes.ts';
 
 // oxlint-disable-next-line typescript/no-explicit-any
@@ -149,6 +150,9 @@ export const isInCluster = process.env['FLEETKEEPER_TEST_SOURCE'] === 'kubernete
 
 /** For what only folders have: files, a state file, its lock. */
 export const testInFolder = isInCluster ? test.skip : test;
+
+/** For what takes a quarter of an hour, which only a simulated world has. */
+export const testInTime = isSimulated ? testInFolder : test.skip;
 
 /** For what only clusters have: resources of replicas, and their owners. */
 export const testInCluster = isInCluster ? test : test.skip;

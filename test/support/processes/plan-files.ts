@@ -1,10 +1,10 @@
 /** A folder with a plan file of it. */
 import { readFile } from 'node:fs/promises';
 import path from 'node:path';
-import { onTestFinished, test } from 'vitest';
-import { isSimulated, world } from '../world.ts';
+import { onTestFinished } from 'vitest';
+import { world } from '../world.ts';
 import { ControlPlane, isMutation, type ControlPlaneFlags } from './control-plane.ts';
-import { account, createFleet, folderOf, testInFolder, type FleetFolder, type Json } from './fleet.ts';
+import { account, createFleet, folderOf, type FleetFolder, type Json } from './fleet.ts';
 import { fleetkeeper, launch, temporaryFolder, type Finished } from './processes.ts';
 
 /** So that tests need not wait. */
@@ -68,9 +68,6 @@ export class PlanFileWorld {
     return requests.map(({ method, path: where }) => `${method} ${where}`);
   }
 }
-
-/** For what takes a quarter of an hour, which only a simulated world has. */
-export const testInTime = isSimulated ? testInFolder : test.skip;
 
 /** By object: the steps of the plan, and those of later passes. */
 export function stepsIn(plan: Json): Record<string, string[]> {
