@@ -218,9 +218,12 @@ test('the balance of an account has to last, and an annotation lets an object pa
     );
     return all.filter((condition) => condition?.status === 'True').length === 8;
   });
-  const shown = await Promise.all(
-    names(10).map((name) => fleet.condition(`ContainerService/${name}`, 'Ready')),
-  );
+  const all = () =>
+    Promise.all(names(10).map((name) => fleet.condition(`ContainerService/${name}`, 'Ready')));
+  const shown = await eventually('two that wait', async () => {
+    const found = await all();
+    return found.filter((condition) => condition?.reason === 'BudgetExceeded').length === 2 && found;
+  });
   const index = shown.findIndex((condition) => condition?.reason === 'BudgetExceeded');
   expect(shown[index]?.message).toContain('has to last for 8760 h (runwayHours)');
   const until = { 'fleetkeeper.dev/allow-overspend-until': '2999-01-01T00:00:00Z' };

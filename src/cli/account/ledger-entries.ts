@@ -1,6 +1,6 @@
 /**
  * The entries of a ledger that are new since it was read last. Pure. The API shows at most 100, and neither their order nor their fields
- * are promised (§2, "Gaps"): they are compared whole, and by their order. So two equal entries are two.
+ * are promised (§2, "Gaps"): they are compared by their ids, or else whole, and by their order. So two equal entries are two.
  *
  * | the list now                                     | new entries                                        |
  * |--------------------------------------------------|----------------------------------------------------|
@@ -28,7 +28,7 @@ export function firstEntries<Entry extends { readonly createdAt?: unknown }>(
 
 export function newEntries<Entry>(before: readonly Entry[], now: readonly Entry[]): NewEntries<Entry> {
   if (before.length === 0) return { entries: now, hasGap: false };
-  const [old, all] = [before.map(stableJson), now.map(stableJson)];
+  const [old, all] = [before.map(markOf), now.map(markOf)];
   for (let count = 0; count < all.length; count += 1) {
     if (isTail(old, all.slice(0, all.length - count)))
       return { entries: now.slice(all.length - count), hasGap: false };
@@ -38,6 +38,12 @@ export function newEntries<Entry>(before: readonly Entry[], now: readonly Entry[
     entries: firstEntries(now as readonly (Entry & { createdAt?: unknown })[]),
     hasGap: now.length > 0,
   };
+}
+
+/** By its id, where it has one: the amount of the newest may still grow. */
+function markOf(entry: unknown): string {
+  const { id } = entry as { readonly id?: unknown };
+  return typeof id === 'string' ? `id ${id}` : stableJson(entry);
 }
 
 /** `part` is the end of `whole`. */

@@ -3,6 +3,7 @@ import { rfc3339, type Clock } from '../../base/index.ts';
 import { annotations, parseObjectKey, type ObjectKey } from '../../resources/index.ts';
 import type { Fleet } from '../fleet/fleet.ts';
 import {
+  byRank,
   givesWayTo,
   increaseMicros,
   limitText,
@@ -56,9 +57,11 @@ export function budgetGate(
       part,
       cost,
     );
-    if (gate) return gate;
+    if (!gate) continue;
+    // One that allows it keeps nothing for it meanwhile. What all allow keeps its place until the end of the pass (`concluded`).
+    for (const other of gating) if (other !== budget) other.leaves(key);
+    return gate;
   }
-  for (const budget of gating) budget.leaves(key);
   return undefined;
 }
 
@@ -96,6 +99,10 @@ function gateOf(
     message: `${name}: ${message}`,
     recheckAfterMs,
   });
+  if (budget.unseen > 0 && claim.micros > 0n) {
+    const message = `${name}: ${budget.unseen} of its objects are in accounts that were not read yet, so nobody knows what is left of it`;
+    return { kind: 'wait', reason: 'AwaitingObservation', message, recheckAfterMs: unseenMs };
+  }
   if (terms.unpriced === 'Block' && cost.basis === 'unknown') {
     budget.isStuck(key);
     return refused(
@@ -113,27 +120,43 @@ function gateOf(
   if (!room || claim.micros <= 0n) return undefined;
   const free = room.micros + askedOf(part);
   if (claim.micros > free) {
-    budget.waits(claim, free);
+    budget.waits(claim, room.micros);
     const end =
       room.limit === 'monthly' ? `; the month ends at ${rfc3339(clock.wallMs() + figures.monthLeftMs)}` : '';
     return refused(`${limitText(room.limit, terms, figures)}; ${would}${end}`);
   }
-  if (budget.wantedMicros + claim.micros <= free) return undefined;
-  const others = function* others() {
-    yield* budget.waiting.slice(0, mostCompared);
-    yield* budget.unmade.values();
-  };
-  const first = givesWayTo(claim, others(), free, clock.monotonicMs());
+  // What was let through keeps its turn until its request is sent.
+  if (part.asked > 0n) return undefined;
+  const isKnown = budget.unmade.unpriced === 0;
+  if (isKnown && budget.wantedMicros + claim.micros <= free) return undefined;
+  const others = merged(budget.waiting.ranked(), budget.unmade.ranked(), claim.micros);
+  const first = givesWayTo(claim, others, free, clock.monotonicMs());
   if (!first) return undefined;
-  budget.waits(claim, free);
+  budget.waits(claim, room.micros);
   const { kind, name: other } = parseObjectKey(first.key as ObjectKey);
   return refused(
     `${limitText(room.limit, terms, figures)}; ${would}, and ${kind} ${other}, which comes first, needs ${usdOf(first.micros)}/h of that`,
   );
 }
 
-/** Of those that wait, the first ones decide. */
-const mostCompared = 8;
+/** Until an account is read. */
+const unseenMs = 2000;
+
+/** In one order. `unpriced`: what one takes whose price is not known yet. No more of them than necessary are compared. */
+function* merged(one: Iterator<Claim>, other: Iterator<Claim>, unpriced: bigint): Iterable<Claim> {
+  let [left, right] = [one.next(), other.next()];
+  for (let count = 0; count < mostCompared && !(left.done && right.done); count += 1) {
+    if (right.done || (!left.done && byRank(left.value, right.value) < 0)) {
+      yield left.value;
+      left = one.next();
+    } else {
+      yield right.value.micros === 0n ? { ...right.value, micros: unpriced } : right.value;
+      right = other.next();
+    }
+  }
+}
+
+const mostCompared = 1000;
 
 function isAhead(time: string | undefined, nowMs: number): boolean {
   return time !== undefined && Date.parse(time) > nowMs;

@@ -16,6 +16,8 @@ export interface Part {
   /** The part of `burn` that no read shows. */
   readonly estimated: bigint;
   readonly isUnpriced: boolean;
+  /** It has something in an account that this process has not read yet. */
+  readonly isUnseen: boolean;
   /** What is reserved for it, and the part of that which its next request replaces. */
   readonly reserved: bigint;
   readonly asked: bigint;
@@ -34,6 +36,7 @@ export const noPart: Part = {
   burn: 0n,
   estimated: 0n,
   isUnpriced: false,
+  isUnseen: false,
   reserved: 0n,
   asked: 0n,
   last: { micros: 0n, atMs: 0, size: '' },
@@ -105,7 +108,7 @@ function lastOf({ last, burn }: Part, nowMs: number): Part['last'] {
   return burn >= last.micros ? { ...last, atMs: nowMs } : last;
 }
 
-interface Things extends Pick<Part, 'burn' | 'estimated' | 'isUnpriced' | 'extras'> {
+interface Things extends Pick<Part, 'burn' | 'estimated' | 'isUnpriced' | 'isUnseen' | 'extras'> {
   /** It is there, and is neither paused nor asleep. */
   readonly isHolding: boolean;
 }
@@ -114,8 +117,9 @@ function thingsOf(record: ObjectRecord, { store, handles, money }: PartSources):
   const { externalId: id, account } = record;
   const handle = account === undefined ? undefined : handles.get(account);
   const snapshot = handle?.informer.current;
-  const none = { burn: 0n, estimated: 0n, isUnpriced: false, isHolding: false, extras: [] };
-  if (id === undefined || !handle || !snapshot) return none;
+  const none = { burn: 0n, estimated: 0n, isUnpriced: false, isUnseen: false, isHolding: false, extras: [] };
+  if (id === undefined) return none;
+  if (!handle || !snapshot) return { ...none, isUnseen: true };
   const volume = snapshot.volumes.get(id);
   if (volume) return priced(volumeBurn(volume), () => estimateOf(record, handle, money, volume));
   const service = snapshot.services.get(id);
@@ -129,7 +133,7 @@ function thingsOf(record: ObjectRecord, { store, handles, money }: PartSources):
 }
 
 function priced(shown: bigint | undefined, guess: () => bigint): Things {
-  const rest = { isHolding: true, extras: [] };
+  const rest = { isHolding: true, isUnseen: false, extras: [] };
   if (shown !== undefined) return { burn: shown, estimated: 0n, isUnpriced: false, ...rest };
   const estimated = guess();
   return { burn: estimated, estimated, isUnpriced: true, ...rest };

@@ -1,15 +1,9 @@
 /** One budget: its sums, and who waits for it. */
+import { sameValue } from '../../base/index.ts';
 import type { BudgetTerms, ObjectKey } from '../../resources/index.ts';
-import {
-  byRank,
-  passedLimits,
-  reached,
-  roomOf,
-  type BudgetFigures,
-  type Claim,
-  type Tally,
-} from '../plan/index.ts';
+import { passedLimits, reached, roomOf, type BudgetFigures, type Claim, type Tally } from '../plan/index.ts';
 import { heldFor, type Part } from './budget-part.ts';
+import { Claims } from './claims.ts';
 
 /** More are woken when these have had their turn. */
 const mostWoken = 100;
@@ -20,10 +14,9 @@ export class Budget {
   readonly members = new Set<ObjectKey>();
   /** Accounts (`namespace/name`) that members are in, with their numbers. */
   readonly accounts = new Map<string, number>();
-  /** In the order of their rank. */
-  readonly waiting: Claim[] = [];
-  /** Members that were not asked for yet, in no order. */
-  readonly unmade = new Map<ObjectKey, Claim>();
+  readonly waiting = new Claims();
+  /** Of members that were not asked for yet. */
+  readonly unmade = new Claims();
   terms: BudgetTerms;
   /** Its document can't be used: members wait. */
   isBroken: boolean;
@@ -36,8 +29,8 @@ export class Budget {
   kept = 0n;
   estimated = 0n;
   unpriced = 0;
-  #unmadeMicros = 0n;
-  #waitingMicros = 0n;
+  /** Members in accounts that were not read yet: nobody knows what they cost. */
+  unseen = 0;
   /** Objects that wait for another document of the budget. */
   readonly #stuck = new Set<ObjectKey>();
   #refusedAt: bigint | undefined;
@@ -52,7 +45,7 @@ export class Budget {
   }
 
   get waitingCount(): number {
-    return this.waiting.length + this.#stuck.size;
+    return this.waiting.size + this.#stuck.size;
   }
 
   /** Something waits for it. */
@@ -62,28 +55,25 @@ export class Budget {
 
   /** What everybody who waits, or was not asked for yet, would take together. */
   get wantedMicros(): bigint {
-    return this.#unmadeMicros + this.#waitingMicros;
+    return this.unmade.micros + this.waiting.micros;
   }
 
   become(terms: BudgetTerms, isBroken: boolean): void {
+    if (isBroken !== this.isBroken || !sameValue(terms, this.terms)) this.#isNews = true;
     this.terms = terms;
     this.isBroken = isBroken;
-    this.#isNews = true;
   }
 
   add(key: ObjectKey, part: Part, unmade: Claim | undefined): void {
     this.members.add(key);
     this.#count(part, 1);
-    if (!unmade) return;
-    this.unmade.set(key, unmade);
-    this.#unmadeMicros += unmade.micros;
+    if (unmade) this.unmade.put(key, unmade);
   }
 
   subtract(key: ObjectKey, part: Part): void {
     this.members.delete(key);
     this.#count(part, -1);
-    this.#unmadeMicros -= this.unmade.get(key)?.micros ?? 0n;
-    this.unmade.delete(key);
+    this.unmade.take(key);
   }
 
   #count(part: Part, sign: 1 | -1): void {
@@ -93,61 +83,62 @@ export class Budget {
     this.kept += times * (part.spare > part.reserved ? part.spare - part.reserved : 0n);
     this.estimated += times * part.estimated;
     if (part.isUnpriced) this.unpriced += sign;
+    if (part.isUnseen) this.unseen += sign;
     if (part.account === undefined) return;
     const count = (this.accounts.get(part.account) ?? 0) + sign;
     if (count > 0) this.accounts.set(part.account, count);
     else this.accounts.delete(part.account);
   }
 
-  /** `room`: as it was when the claim was refused. */
+  /** `room`: of the budget when the claim was refused. */
   waits(claim: Claim, room: bigint | undefined): void {
-    const isNews = this.#isNews;
-    this.leaves(claim.key as ObjectKey);
-    this.#isNews = isNews;
-    const at = this.waiting.findIndex((other) => byRank(claim, other) < 0);
-    this.waiting.splice(at === -1 ? this.waiting.length : at, 0, claim);
-    this.#waitingMicros += claim.micros;
+    const key = claim.key as ObjectKey;
+    this.#stuck.delete(key);
+    this.waiting.put(key, claim);
     this.#refusedAt = room;
   }
 
   /** Until its document changes, there is nothing to wait for. */
   isStuck(key: ObjectKey): void {
+    this.leaves(key);
     this.#stuck.add(key);
   }
 
   /** Since when it has waited (monotonic). */
   waitsSince(key: ObjectKey): number | undefined {
-    return this.waiting.find((claim) => claim.key === key)?.sinceMs ?? this.unmade.get(key)?.sinceMs;
+    return (this.waiting.get(key) ?? this.unmade.get(key))?.sinceMs;
   }
 
   /** It does not wait for this budget any more. Returns whether it did. */
   leaves(key: ObjectKey): boolean {
     const wasStuck = this.#stuck.delete(key);
-    const at = this.waiting.findIndex((claim) => claim.key === key);
-    const [claim] = at === -1 ? [] : this.waiting.splice(at, 1);
-    this.#waitingMicros -= claim?.micros ?? 0n;
+    const claim = this.waiting.take(key);
     if (claim) this.#isNews = true;
     return claim !== undefined || wasStuck;
   }
 
   /** Its pass has shown what it needs. Returns whether that was unknown. */
   wasAsked(key: ObjectKey): boolean {
-    const claim = this.unmade.get(key);
-    if (!claim) return false;
-    this.unmade.delete(key);
-    this.#unmadeMicros -= claim.micros;
+    if (!this.unmade.take(key)) return false;
     this.#isNews = true;
     return true;
   }
 
+  /** All that wait for it. */
+  everyone(): Iterable<ObjectKey> {
+    return [...this.waiting.keys(), ...this.#stuck];
+  }
+
   /** Those that wait and find more room than before. */
   toWake(figures: BudgetFigures): readonly ObjectKey[] {
-    const room = roomOf(this.terms, figures)?.micros;
+    const room = this.gates ? roomOf(this.terms, figures)?.micros : undefined;
     const isMore = this.#refusedAt !== undefined && (room === undefined || room > this.#refusedAt);
     if (!isMore && !this.#isNews) return [];
     this.#refusedAt = room;
-    const fitting = this.waiting.filter(({ micros }) => room === undefined || micros <= room);
-    const keys = [...fitting.slice(0, mostWoken).map(({ key }) => key as ObjectKey), ...this.#stuck];
+    const fitting = this.waiting
+      .first(mostWoken)
+      .filter(({ micros }) => room === undefined || micros <= room);
+    const keys = [...fitting.map(({ key }) => key as ObjectKey), ...this.#stuck];
     this.#isNews = false;
     return keys;
   }

@@ -221,7 +221,6 @@ export class Budgets {
   /** Objects to check again: those that have more room, and budgets whose state has changed. */
   wakes(): readonly ObjectKey[] {
     this.#refresh();
-    if (this.#woken.size === 0) return [];
     const woken = [...this.#woken];
     this.#woken.clear();
     return woken;
@@ -287,7 +286,7 @@ export class Budgets {
     const before = this.#budgets.get(key);
     if (!record || record.deletionRequestedAt !== undefined) {
       if (!before) return [];
-      for (const waiting of before.waiting) this.#woken.add(waiting.key as ObjectKey);
+      for (const waiting of before.everyone()) this.#woken.add(waiting);
       this.#budgets.delete(key);
       this.#index(namespace);
       return [namespace];
@@ -330,6 +329,7 @@ export class Budgets {
     const part = partOf(record, sources, before?.part);
     const budgets = this.#budgetsOf(record);
     this.#members.set(key, { budgets, part });
+    for (const budget of before?.budgets ?? []) if (!budgets.includes(budget)) budget.leaves(key);
     const unmade = this.#unmade(record, part);
     for (const budget of budgets) budget.add(key, part, unmade);
     if (part.spare > 0n) this.#sparing.add(key);

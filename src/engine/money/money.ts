@@ -218,7 +218,10 @@ export class Money {
   concluded(key: ObjectKey, account: string | undefined, plan: Plan): void {
     for (const waiting of this.#waiting.values()) waiting.delete(key);
     if (plan.kind === 'in-sync' || plan.kind === 'hold') this.reservations.endRoom(key);
-    this.#budgets?.concluded(key, plan.kind === 'wait' && entryOf(plan.reason).forBudget === true);
+    const reason = plan.kind === 'wait' ? entryOf(plan.reason) : undefined;
+    // Of what waits for an observation, nobody knows yet what it needs.
+    if (reason === undefined || reason.observed === 'yes')
+      this.#budgets?.concluded(key, reason?.forBudget === true);
     if (account === undefined || plan.kind !== 'wait' || !entryOf(plan.reason).forMoney) return;
     this.#waiting.set(account, (this.#waiting.get(account) ?? new Set()).add(key));
   }

@@ -126,17 +126,20 @@ function compare(left: number, right: number): number {
   return left === right ? 0 : left - right;
 }
 
-/** One that comes before `claim`, and that `claim` would leave no room for. Undefined: it may have the room. */
+/** One that comes before `claim`, and that `claim` would leave no room for. `others`: in the order of their rank. Undefined: it may have the room. */
 export function givesWayTo(
   claim: Claim,
   others: Iterable<Claim>,
   room: bigint,
   nowMs: number,
 ): Claim | undefined {
+  let left = room;
   for (const other of others) {
-    if (other.key === claim.key || byRank(other, claim) > 0) continue;
-    if (claim.micros + other.micros <= room) continue;
-    if (other.micros <= room || nowMs - other.sinceMs >= patienceMs) return other;
+    if (other.key === claim.key) continue;
+    if (byRank(other, claim) > 0) return undefined;
+    if (other.micros > left && nowMs - other.sinceMs < patienceMs) continue;
+    left -= other.micros;
+    if (claim.micros > left) return other;
   }
   return undefined;
 }

@@ -5,7 +5,7 @@
  * |-------------------------------------------|--------------------------------------------------------------|
  * | up to ten minutes                         | spent, at the burn of the first of them                      |
  * | longer: a process was down, a clock jumped | the same, and also as estimated                              |
- * | time went back                            | nothing                                                      |
+ * | time went back                            | nothing; by more than a day into an earlier month: that one continues |
  * | a month ends                              | what is before counts in that month; the next begins at zero |
  *
  * Amounts are micro-USD times milliseconds, so nothing is lost to rounding.
@@ -48,6 +48,8 @@ export interface TallyRules {
 }
 
 const hourMs = 3_600_000n;
+/** A clock that is corrected is set back by less. */
+const dayMs = 86_400_000;
 
 export function firstTally({ at, burnMicros, balanceMicros }: TallyRead, timeZone: string): Tally {
   const { date } = dayAt(at, timeZone);
@@ -58,7 +60,7 @@ export function firstTally({ at, burnMicros, balanceMicros }: TallyRead, timeZon
 /** With the time until the read. */
 export function tallied(before: Tally, read: TallyRead, { timeZone, gapMs, mostDays }: TallyRules): Tally {
   const passedMs = read.at - before.at;
-  if (passedMs <= 0) return { ...before, ...read };
+  if (passedMs <= 0) return setBack(before, read, timeZone);
   const isGap = passedMs > gapMs;
   let tally = before;
   let from = before.at;
@@ -79,6 +81,16 @@ export function tallied(before: Tally, read: TallyRead, { timeZone, gapMs, mostD
   for (const day of [...days.keys()].slice(0, Math.max(0, days.size - mostDays))) days.delete(day);
   const unattributed = tally.unattributed + notShown(before, read, BigInt(passedMs));
   return { ...tally, ...read, days, unattributed };
+}
+
+/** A clock that was far ahead for a while: what follows counts in the month of now, with what its days have. */
+function setBack(before: Tally, read: TallyRead, timeZone: string): Tally {
+  const { date } = dayAt(read.at, timeZone);
+  const month = monthOf(date);
+  if (before.at - read.at <= dayMs || month >= before.month) return { ...before, ...read };
+  const days = new Map([...before.days].filter(([each]) => each <= date));
+  const spent = [...days].reduce((sum, [each, amount]) => (monthOf(each) === month ? sum + amount : sum), 0n);
+  return { ...before, ...read, month, since: read.at, spent, estimated: 0n, unattributed: 0n, days };
 }
 
 function nextMonth(tally: Tally, month: string, since: number): Tally {

@@ -84,3 +84,16 @@ test('the first list is turned around where its times show that the newest come 
     { createdAt: 'a' },
   ]);
 });
+
+test('an entry with an id is the same entry while its amount grows', () => {
+  const old = [
+    { id: '2', amountMicros: -1 },
+    { id: '1', amountMicros: -9 },
+  ];
+  const now = [
+    { id: '3', amountMicros: -1 },
+    { id: '2', amountMicros: -5 },
+    { id: '1', amountMicros: -9 },
+  ];
+  expect(newEntries(old, now)).toEqual({ entries: [now[0]], hasGap: false });
+});

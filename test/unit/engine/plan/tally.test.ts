@@ -135,3 +135,15 @@ test('in whatever steps it is read, the sum is the same', () => {
     ),
   );
 });
+
+test('a clock that was a year ahead for one read does not stop the months', () => {
+  let tally = firstTally(read(at('2026-11-30T23:00:00Z'), 1_000_000n), 'UTC');
+  for (const text of [
+    '2027-11-30T23:00:00Z',
+    '2026-11-30T23:01:00Z',
+    '2026-12-31T23:00:00Z',
+    '2027-01-01T01:00:00Z',
+  ])
+    tally = tallied(tally, read(at(text), 1_000_000n), rules);
+  expect([tally.month, microsOf(tally.spent)]).toEqual(['2027-01', 1_000_000n]);
+});
