@@ -57,7 +57,7 @@ test('what fits is made, and the rest waits with the budget and the amounts, unt
   await eventually('fourteen that wait', async () => (await waiting()).length === 14);
   const [first] = await waiting();
   expect(first?.message).toMatch(
-    /^Budget team: hourlyMicros allows \$0\.0270\/h, and there is \$.*; this would add \$0\.0135\/h \((observed|catalog)\)$/,
+    /^Budget team: hourlyMicros allows \$0\.0270\/h, and there is \$.*; this would add \$0\.0135\/h \((observed|catalog)\)/,
   );
   await eventually('the status', async () => {
     const { waiting: count, hourlyMicros } = await status();
