@@ -16,7 +16,7 @@ export const budgets: readonly Mutant[] = [
     breaks: 'a budget counts nothing of what is asked for',
     foundBy: ['BI1'],
     crowd: 'budgeted',
-    seed: 1,
+    seed: 3,
     patch: () =>
       replaced(
         Budgets.prototype,
@@ -61,7 +61,7 @@ export const budgets: readonly Mutant[] = [
     breaks: 'what is asked for leaves the budget with the answer',
     foundBy: ['BI1'],
     crowd: 'budgeted',
-    seed: 4,
+    seed: 3,
     patch: () =>
       replaced(
         Reservations.prototype,
@@ -76,7 +76,7 @@ export const budgets: readonly Mutant[] = [
     breaks: 'what is asked for leaves the budget at a restart',
     foundBy: ['BI1'],
     crowd: 'budgeted',
-    seed: 21,
+    seed: 16,
     sabotage: withStore((store) => ({
       lastIntent: (key: ObjectKey) => {
         const intent = store.lastIntent(key);
