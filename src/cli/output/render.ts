@@ -1,7 +1,7 @@
 /** Plans and statuses as text. Colour only where the stream is a terminal that wants it. */
 import { Ansis } from 'ansis';
 import stringWidth from 'string-width';
-import { differenceText, valueText, type VariableChanges } from '../../engine/plan/index.ts';
+import { differenceText, usdOf, valueText, type VariableChanges } from '../../engine/plan/index.ts';
 import type {
   Change,
   ChangeAction,
@@ -155,8 +155,7 @@ function signedUsd(micros: number): string {
 
 /** In cents, or, where that would be next to nothing, in hundredths of them. */
 export function usd(micros: number): string {
-  const isSmall = micros > 0 && micros < 100_000;
-  return `$${(micros / 1_000_000).toFixed(isSmall ? 4 : 2)}`;
+  return usdOf(BigInt(Math.round(micros)));
 }
 
 function renderHeld(held: Held, { bad, strong, dim }: Palette): string[] {

@@ -1,5 +1,5 @@
 /** Why an object has to wait for a budget with what it is to cost. The rules are in plan/budget.ts. */
-import { rfc3339, type Clock } from '../../base/index.ts';
+import { parseRfc3339, rfc3339, type Clock } from '../../base/index.ts';
 import { annotations, parseObjectKey, type ObjectKey } from '../../resources/index.ts';
 import type { Fleet } from '../fleet/fleet.ts';
 import {
@@ -23,12 +23,13 @@ interface BudgetGateOptions {
     gatingOf(key: ObjectKey): readonly Budget[];
     partOf(key: ObjectKey): Part;
     figures(budget: Budget): BudgetFigures;
+    unreadOf(budget: Budget): readonly string[];
   };
   readonly fleet: Fleet;
   readonly clock: Clock;
 }
 
-/** Until something wakes it. Rights of those that waited for long begin by themselves. */
+/** Unless something wakes it before. After so long, room is kept for what is too large (plan/budget.ts). */
 const recheckAfterMs = 600_000;
 
 /** `cost`: of a step that costs more. `replaces`: what exists is given up before. */
@@ -47,7 +48,8 @@ export function budgetGate(
   const part = budgets.partOf(key);
   const increase = increaseOf(cost, part, replaces);
   const more = moreFor(part, increase);
-  const isRepair = part.spare > 0n || record?.externalId !== undefined;
+  // Of what existed before and costs nothing now.
+  const isRepair = part.spare > 0n || (record?.externalId !== undefined && part.burn === 0n);
   const base = { key, isRepair, priority: priorityOf(given), micros: more };
   for (const budget of gating) {
     const gate = gateOf(
@@ -100,8 +102,9 @@ function gateOf(
     recheckAfterMs,
   });
   if (budget.unseen > 0 && claim.micros > 0n) {
-    const message = `${name}: ${budget.unseen} of its objects are in accounts that were not read yet, so nobody knows what is left of it`;
-    return { kind: 'wait', reason: 'AwaitingObservation', message, recheckAfterMs: unseenMs };
+    budget.isStuck(key);
+    const message = `${name}: nobody knows what is left of it, because ${budget.unseen} of its objects are in accounts that were not read yet: ${budgets.unreadOf(budget).join(', ')}`;
+    return { kind: 'wait', reason: 'AwaitingObservation', message };
   }
   if (terms.unpriced === 'Block' && cost.basis === 'unknown') {
     budget.isStuck(key);
@@ -139,9 +142,6 @@ function gateOf(
   );
 }
 
-/** Until an account is read. */
-const unseenMs = 2000;
-
 /** In one order. `unpriced`: what one takes whose price is not known yet. No more of them than necessary are compared. */
 function* merged(one: Iterator<Claim>, other: Iterator<Claim>, unpriced: bigint): Iterable<Claim> {
   let [left, right] = [one.next(), other.next()];
@@ -159,5 +159,6 @@ function* merged(one: Iterator<Claim>, other: Iterator<Claim>, unpriced: bigint)
 const mostCompared = 1000;
 
 function isAhead(time: string | undefined, nowMs: number): boolean {
-  return time !== undefined && Date.parse(time) > nowMs;
+  const untilMs = time === undefined ? undefined : parseRfc3339(time);
+  return untilMs !== undefined && untilMs > nowMs;
 }

@@ -31,7 +31,7 @@ export class Budget {
   unpriced = 0;
   /** Members in accounts that were not read yet: nobody knows what they cost. */
   unseen = 0;
-  /** Objects that wait for another document of the budget. */
+  /** Objects that wait for another document of the budget, or for an account to be read. */
   readonly #stuck = new Set<ObjectKey>();
   #refusedAt: bigint | undefined;
   #isNews = false;
@@ -84,6 +84,7 @@ export class Budget {
     this.estimated += times * part.estimated;
     if (part.isUnpriced) this.unpriced += sign;
     if (part.isUnseen) this.unseen += sign;
+    if (part.isUnseen && this.unseen === 0) this.#isNews = true;
     if (part.account === undefined) return;
     const count = (this.accounts.get(part.account) ?? 0) + sign;
     if (count > 0) this.accounts.set(part.account, count);
@@ -98,7 +99,7 @@ export class Budget {
     this.#refusedAt = room;
   }
 
-  /** Until its document changes, there is nothing to wait for. */
+  /** More room is not what it waits for. */
   isStuck(key: ObjectKey): void {
     this.leaves(key);
     this.#stuck.add(key);
@@ -135,12 +136,8 @@ export class Budget {
     const isMore = this.#refusedAt !== undefined && (room === undefined || room > this.#refusedAt);
     if (!isMore && !this.#isNews) return [];
     this.#refusedAt = room;
-    const fitting = this.waiting
-      .first(mostWoken)
-      .filter(({ micros }) => room === undefined || micros <= room);
-    const keys = [...fitting.map(({ key }) => key as ObjectKey), ...this.#stuck];
     this.#isNews = false;
-    return keys;
+    return [...this.waiting.fitting(room, mostWoken), ...this.#stuck];
   }
 
   /** Whether it shows something else than before, but for what grows with time. */

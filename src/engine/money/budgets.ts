@@ -17,7 +17,7 @@
  * tally from the record, and what was kept for lost things is forgotten. An invalid document: what was a member waits, if the budget
  * was valid before and not `Report`. A budget that is deleted holds nothing any more. The clock: see plan/tally.ts.
  */
-import { monthEnd, type Clock } from '../../base/index.ts';
+import { monthEnd, sameValue, type Clock } from '../../base/index.ts';
 import { changedKeys, type DesiredSnapshot } from '../../desired/index.ts';
 import type { SnapshotChange } from '../../observed/index.ts';
 import { parseObjectKey, traitsOf, type BudgetTerms, type ObjectKey } from '../../resources/index.ts';
@@ -35,9 +35,9 @@ import {
   type Claim,
   type Cost,
   type Gate,
-  type Tally,
 } from '../plan/index.ts';
 import { Budget } from './budget.ts';
+import type { BudgetView } from './budget-view.ts';
 import { budgetGate } from './budget-gate.ts';
 import { byAge, isAbout } from './budget-scope.ts';
 import { heldFor, noPart, partOf, type Part, type PartSources } from './budget-part.ts';
@@ -49,24 +49,6 @@ export interface BudgetsOptions {
   readonly accounts: Accounts;
   readonly clock: Clock;
   readonly money: Money;
-}
-
-/** What a budget shows. */
-export interface BudgetView {
-  readonly terms: BudgetTerms;
-  readonly members: number;
-  readonly burnMicros: bigint;
-  readonly reservedMicros: bigint;
-  readonly unpriced: number;
-  readonly tally: Tally | undefined;
-  readonly waiting: number;
-  /** Accounts (`namespace/name`) of members that can't be read now. */
-  readonly unreadable: readonly string[];
-  readonly balanceMicros: bigint | undefined;
-  /** Unix milliseconds. */
-  readonly monthEndsAt: number;
-  /** It is one too many for an object. */
-  readonly isCrowded: boolean;
 }
 
 interface Member {
@@ -120,6 +102,12 @@ export class Budgets {
   gatingOf(key: ObjectKey): readonly Budget[] {
     this.#refresh();
     return (this.#members.get(key)?.budgets ?? []).filter(({ gates }) => gates);
+  }
+
+  /** Accounts (`namespace/name`) of members that this process has not read yet. */
+  unreadOf({ accounts }: Budget): readonly string[] {
+    const { handles } = this.#sources();
+    return [...accounts.keys()].filter((name) => !handles.get(name)?.informer.current);
   }
 
   /** What counts for the object now. */
@@ -295,7 +283,7 @@ export class Budgets {
     const spec = fleet.snapshot.objects.get(key)?.spec ?? record.manifest.spec;
     const { terms, tally } = traitsOf(kind).budget?.(spec, record.kind) ?? {};
     if (!terms) return [];
-    if (before && JSON.stringify(before.terms.scope) === JSON.stringify(terms.scope)) {
+    if (before && sameValue(before.terms.scope, terms.scope)) {
       before.become(terms, isBroken);
       this.#wake(before);
       return [];

@@ -1,4 +1,4 @@
-/** Claims on the room of a budget, in the order of their rank. Nothing walks over all of them. */
+/** Claims on the room of a budget, in the order of their rank. To add or remove one does not walk over the others. */
 import { byRank, type Claim } from '../plan/index.ts';
 import type { ObjectKey } from '../../resources/index.ts';
 
@@ -42,8 +42,14 @@ export class Claims {
     return this.#sorted.values();
   }
 
-  first(count: number): readonly Claim[] {
-    return this.#sorted.slice(0, count);
+  /** The first ones that fit into the room by themselves. */
+  fitting(room: bigint | undefined, most: number): readonly ObjectKey[] {
+    const found: ObjectKey[] = [];
+    for (const { key, micros } of this.#sorted) {
+      if (found.length === most) break;
+      if (room === undefined || micros <= room) found.push(key as ObjectKey);
+    }
+    return found;
   }
 
   keys(): Iterable<ObjectKey> {

@@ -8,6 +8,7 @@
  * | is one too many for an object (more than 8) | Hold: it does not count for that object                          |
  * | any other                                  | in sync; the amounts are stored once a minute                     |
  */
+import { sameValue } from '../../base/index.ts';
 import { holdFor, inSync, readTally, storedTally, type Plan, type Tally } from '../../engine/plan/index.ts';
 import { defineKind, type BudgetView, type View } from '../../engine/index.ts';
 import type { ObjectRecord } from '../../state/index.ts';
@@ -44,7 +45,7 @@ function fresh(now: Tally | undefined, stored: Tally | undefined): Tally | undef
 function plan({ record, spec, view }: BudgetLook): Plan {
   if (record.deletionRequestedAt !== undefined || !view) return inSync();
   const scope = scopeOf(spec);
-  if (JSON.stringify(scope) !== JSON.stringify(view.terms.scope)) {
+  if (!sameValue(scope, view.terms.scope)) {
     const message = `a budget is always about the same: ${scopeText(view.terms.scope)} stays in force; take the change back, or write another budget`;
     return holdFor('ImmutableFieldChanged', message, { path: ['spec'] });
   }
@@ -66,7 +67,7 @@ export const budget = defineKind<BudgetSpec, never, BudgetLook, undefined, Budge
   status: (seen) => {
     const { news, warned } = budgetNews(seen);
     const { tally, view, record } = seen;
-    const scope = record.kind.scope ?? JSON.stringify(scopeOf(seen.spec));
+    const scope = record.kind.scope ?? scopeOf(seen.spec);
     return {
       health: budgetHealth(view),
       observed: observedBudget(seen),

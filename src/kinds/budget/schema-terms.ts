@@ -7,11 +7,10 @@ import type { BudgetState } from './state.ts';
 export function termsOf(spec: BudgetSpec, { scope }: BudgetState): BudgetTerms {
   const { limits, timeZone, horizonHours, mode, unpriced } = spec;
   const warnAt = spec.warnAt.toSorted((left, right) => left - right);
-  const first = scope === undefined ? undefined : (JSON.parse(scope) as BudgetScope);
-  return { scope: first ?? scopeOf(spec), limits, timeZone, horizonHours, mode, warnAt, unpriced };
+  return { scope: scope ?? scopeOf(spec), limits, timeZone, horizonHours, mode, warnAt, unpriced };
 }
 
-export function scopeOf({ selector, accountRef }: BudgetSpec): BudgetScope {
+export function scopeOf({ selector, accountRef }: BudgetSpec): NonNullable<BudgetState['scope']> {
   if (selector) return { of: 'labels', selector };
   return accountRef ? { of: 'account', name: accountRef.name } : { of: 'namespace' };
 }

@@ -27,7 +27,7 @@ const requirement = constrained(
   },
 );
 
-const selector = constrained(
+export const selector = constrained(
   z.strictObject({
     matchLabels: z.record(labelKey, labelValue).optional().describe('Labels with their values; all of them.'),
     matchExpressions: z

@@ -1,6 +1,7 @@
 /** What is remembered of a Budget. */
 import { z } from 'zod';
 import type { KindStateDeclaration } from '../../resources/parts/kind-state.ts';
+import { selector } from './schema.ts';
 
 const amount = z.string().regex(/^-?\d{1,40}$/);
 
@@ -18,10 +19,16 @@ const tally = z.object({
   days: z.record(z.string(), amount),
 });
 
+const scope = z.discriminatedUnion('of', [
+  z.object({ of: z.literal('labels'), selector }),
+  z.object({ of: z.literal('namespace') }),
+  z.object({ of: z.literal('account'), name: z.string() }),
+]);
+
 const schema = z.object({
   tally: tally.optional(),
-  /** The scope with which it was made, as JSON. It never changes. */
-  scope: z.string().optional(),
+  /** The scope with which it was made. It never changes. */
+  scope: scope.optional(),
   /** What was warned of last: the limit, per cent of it, and the month. */
   warned: z
     .array(z.object({ of: z.string(), percent: z.number(), month: z.string() }))
@@ -31,4 +38,8 @@ const schema = z.object({
 
 export type BudgetState = Readonly<z.output<typeof schema>>;
 
-export const budgetState: KindStateDeclaration<BudgetState> = { schema };
+export const budgetState: KindStateDeclaration<BudgetState> = {
+  schema,
+  /** What somebody else has written would raise a limit, or move it elsewhere. The month begins anew. */
+  unsigned: () => ({}),
+};

@@ -8,6 +8,7 @@ import { z } from 'zod';
 import { constrained, withRules, type CelRule } from './constraints.ts';
 
 const minuteMs = 60_000;
+const timeZoneForm = '^[A-Za-z0-9_+/:-]+$';
 
 const messages = {
   timeZone: 'must be a time zone such as Europe/Berlin, or UTC',
@@ -25,7 +26,7 @@ const formRules: readonly CelRule[] = [
     fieldPath: '.cron',
   },
   {
-    rule: "self.timeZone.matches('^[A-Za-z0-9_+/:-]+$')",
+    rule: `self.timeZone.matches('${timeZoneForm}')`,
     message: messages.timeZone,
     fieldPath: '.timeZone',
   },
@@ -35,7 +36,7 @@ const formSchemas = [
   {
     properties: {
       cron: { pattern: String.raw`^\s*(@[A-Za-z]+|\S+(\s+\S+){4})\s*$`, errorMessage: messages.cron },
-      timeZone: { pattern: '^[A-Za-z0-9_+/:-]+$', errorMessage: messages.timeZone },
+      timeZone: { pattern: timeZoneForm, errorMessage: messages.timeZone },
     },
   },
 ];
@@ -98,8 +99,6 @@ function nextOpening({ cron, timeZone }: DisruptionWindow, fromMs: number): numb
   const next = new Cron(cron, { timezone: timeZone, mode: '5-part' }).nextRun(new Date(fromMs));
   return next?.getTime() ?? Number.POSITIVE_INFINITY;
 }
-
-const timeZoneForm = '^[A-Za-z0-9_+/:-]+$';
 
 /** A time zone by itself, as a field. */
 export const timeZone = constrained(z.string().max(64), {

@@ -9,38 +9,9 @@ import {
 } from '../../../src/cli/output/markdown.ts';
 import { code, htmlCode } from '../../../src/cli/output/markdown-text.ts';
 import type { Change, FleetPlan } from '../../../src/manager/index.ts';
+import { noPlan } from '../../support/no-plan.ts';
 import { readMarkdown } from '../../support/markdown.ts';
 import { seed } from '../../support/seed.ts';
-
-const noPlan: FleetPlan = {
-  changes: [],
-  unclear: [],
-  held: [],
-  duplicates: [],
-  problems: [],
-  unreadAccounts: [],
-  cost: {
-    currency: 'USD',
-    nowHourlyMicros: 0,
-    thenHourlyMicros: 0,
-    deltaHourlyMicros: 0,
-    unpriced: 0,
-    changes: 0,
-  },
-  summary: {
-    create: 0,
-    update: 0,
-    replace: 0,
-    delete: 0,
-    leave: 0,
-    held: 0,
-    drift: 0,
-    duplicates: 0,
-    unchanged: 0,
-    waiting: 0,
-    problems: 0,
-  },
-};
 
 /** What somebody could call a thing, a file or a variable to make more of it than text. */
 const hostile = [

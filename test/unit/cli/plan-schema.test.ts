@@ -4,39 +4,10 @@ import path from 'node:path';
 import { Ajv } from 'ajv';
 import { expect, test } from 'vitest';
 import { planJsonSchema, planSchemaFiles } from '../../../src/cli/output/plan-schema.ts';
+import { noPlan as plan } from '../../support/no-plan.ts';
 import { readPlanJson } from '../../support/plan-form.ts';
 
 const root = path.join(import.meta.dirname, '../../..');
-
-const plan = {
-  changes: [],
-  held: [],
-  unclear: [],
-  duplicates: [],
-  problems: [],
-  unreadAccounts: [],
-  cost: {
-    currency: 'USD',
-    nowHourlyMicros: 0,
-    thenHourlyMicros: 0,
-    deltaHourlyMicros: 0,
-    unpriced: 0,
-    changes: 0,
-  },
-  summary: {
-    create: 0,
-    update: 0,
-    replace: 0,
-    delete: 0,
-    leave: 0,
-    held: 0,
-    drift: 0,
-    duplicates: 0,
-    unchanged: 0,
-    waiting: 0,
-    problems: 0,
-  },
-};
 
 test.each(planSchemaFiles())(
   'schemas/$file is what is generated (else: npm run schemas)',

@@ -5,40 +5,11 @@ import { newEvents, nothingReported } from '../../../src/engine/status/events.ts
 import type { Change, FleetPlan } from '../../../src/manager/index.ts';
 import { replicaCounts } from '../../../src/manager/replica-counts.ts';
 import type { DriftEntry } from '../../../src/state/index.ts';
+import { noPlan } from '../../support/no-plan.ts';
 import { aRecord, serviceKey } from '../../support/plan.ts';
 
 const plain = palette({}, {});
 const hostile = 'A\u001b]0;title\u0007\u009b2J\nB';
-
-const noPlan: FleetPlan = {
-  changes: [],
-  unclear: [],
-  held: [],
-  duplicates: [],
-  problems: [],
-  unreadAccounts: [],
-  cost: {
-    currency: 'USD',
-    nowHourlyMicros: 0,
-    thenHourlyMicros: 0,
-    deltaHourlyMicros: 0,
-    unpriced: 0,
-    changes: 0,
-  },
-  summary: {
-    create: 0,
-    update: 0,
-    replace: 0,
-    delete: 0,
-    leave: 0,
-    held: 0,
-    drift: 0,
-    duplicates: 0,
-    unchanged: 0,
-    waiting: 0,
-    problems: 0,
-  },
-};
 
 test('names and texts that others wrote stay on their line, and a terminal obeys nothing of them', () => {
   const differences = [{ path: `env.${hostile}`, desired: null, observed: hostile, cause: hostile }];

@@ -1,0 +1,20 @@
+import type { BudgetTerms } from '../../resources/index.ts';
+import type { Tally } from '../plan/index.ts';
+
+/** What a budget shows. */
+export interface BudgetView {
+  readonly terms: BudgetTerms;
+  readonly members: number;
+  readonly burnMicros: bigint;
+  readonly reservedMicros: bigint;
+  readonly unpriced: number;
+  readonly tally: Tally | undefined;
+  readonly waiting: number;
+  /** Accounts (`namespace/name`) of members that can't be read now. */
+  readonly unreadable: readonly string[];
+  readonly balanceMicros: bigint | undefined;
+  /** Unix milliseconds. */
+  readonly monthEndsAt: number;
+  /** It is one too many for an object. */
+  readonly isCrowded: boolean;
+}
