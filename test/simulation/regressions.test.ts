@@ -11,11 +11,3 @@ test.each(regressions.filter(runsEachTime))(
     await expectNoViolation(scriptOf(seed, place, { crowd, dialect }));
   },
 );
-
-test.each([7])(
-  'a fleet whose digest key other states may have derives the keys of its creations, and breaks no rule (seed %i)',
-  { timeout: longestRunMs },
-  async (seed) => {
-    await expectNoViolation(scriptOf(seed, 'folder', { crowd: 'late' }), { sharedKey: true });
-  },
-);
