@@ -62,10 +62,12 @@ describe('kill -9 in the middle', () => {
     ]);
     const first = world.begin();
     await eventually('web patched', async () => (await world.plane.service('web')).image === image);
-    await eventually(
-      'web recorded',
-      async () => (await world.fleet.condition('ContainerService/web', 'Ready'))?.status === 'True',
-    );
+    // What is killed before that does not know whether its request took effect.
+    await eventually('web recorded', async () => {
+      const { generation, status } = (await world.fleet.records()).get('ContainerService/web') ?? {};
+      const [ready] = status?.conditions ?? [];
+      return generation === 2 && status?.observedGeneration === 2 && ready?.status === 'True';
+    });
     await first.kill('SIGKILL');
     await world.plane.faults([]);
     const { revision } = await world.plane.service('web');
