@@ -5,6 +5,7 @@
  * | deed          | what happens                                                                                               |
  * |---------------|------------------------------------------------------------------------------------------------------------|
  * | flap-capacity | a region has none, and has some again, every few seconds or minutes, for up to ten minutes                 |
+ * | move-capacity | of all regions, only one has any, until that is another one (roaming)                                      |
  * | change-prices | another price list in a region; what runs there costs what it did before                                   |
  * | sour-checks   | endpoints, commands or queries fail, or have no result, for a while                                        |
  * | autoscale     | every 15 s for some minutes, an HPA or KEDA writes another number: at /scale, or into the file of a folder |
@@ -17,10 +18,15 @@ import { scarceWords, type ScarceWords } from './shortage.ts';
 import type { Json } from './watch.ts';
 
 export const attackDeeds = ['flap-capacity', 'change-prices', 'sour-checks', 'autoscale'] as const;
-export type AttackDeed = (typeof attackDeeds)[number];
+export const roamingDeeds = ['move-capacity', 'autoscale'] as const;
+export type AttackDeed = (typeof attackDeeds)[number] | (typeof roamingDeeds)[number];
 
 /** Those that fleets may be placed in. */
 export const attackedRegions = ['standard', 'economy'] as const;
+/** And where capacity moves among more of them. */
+export const roamedRegions = [...attackedRegions, 'northern', 'southern'] as const;
+/** In per cent of the usual ones, from the first time on that capacity moves. */
+const roamedPrices = [100, 80, 120, 90] as const;
 export const prometheusAddress = 'https://prometheus.example';
 
 interface Flap {
@@ -40,6 +46,7 @@ interface Sour {
 export interface AttacksOptions {
   readonly plane: Plane;
   readonly random: SeededRandom;
+  readonly regions: readonly string[];
   readonly nowMs: () => number;
   readonly after: (delayMs: number, then: () => void) => void;
   /** Of the fleet in this slot. */
@@ -56,6 +63,10 @@ export class Attacks {
   readonly #options: AttacksOptions;
   #flaps: Flap[] = [];
   #sour: Sour[] = [];
+  /** The only region that has capacity. Undefined: all have. */
+  #open: string | undefined;
+  /** When that, or a price, last became another one. */
+  #changedAtMs = 0;
   #hasEnded = false;
 
   constructor(options: AttacksOptions) {
@@ -75,6 +86,13 @@ export class Attacks {
       }
       case 'change-prices':
         plane.reprice(random.pick(attackedRegions), random.pick([25, 50, 100, 200, 400]));
+        this.#changedAtMs = now;
+        break;
+      case 'move-capacity':
+        if (this.#open === undefined)
+          this.#options.regions.forEach((region, index) => plane.reprice(region, roamedPrices[index] ?? 100));
+        this.#open = random.pick(this.#options.regions.filter((region) => region !== this.#open));
+        this.#changedAtMs = now;
         break;
       case 'sour-checks': {
         const check = random.pick(['http', 'exec', 'prometheus'] as const);
@@ -92,7 +110,18 @@ export class Attacks {
     this.#hasEnded = true;
     this.#flaps = [];
     this.#sour = [];
-    for (const region of attackedRegions) this.#options.plane.reprice(region, 100);
+    this.#open = undefined;
+    this.#changedAtMs = this.#options.nowMs();
+    for (const region of this.#options.regions) this.#options.plane.reprice(region, 100);
+  }
+
+  /** When capacity or a price last became another one, in milliseconds since the beginning of the run. */
+  changedAtMs(): number {
+    const now = this.#options.nowMs();
+    const turns = this.#flaps.map(({ fromMs, untilMs, turnMs }) =>
+      now >= untilMs ? untilMs : now - ((now - fromMs) % turnMs),
+    );
+    return Math.max(this.#changedAtMs, ...turns);
   }
 
   /** Of a creation in this region; undefined: there is room. */
@@ -105,7 +134,8 @@ export class Attacks {
         now < flap.untilMs &&
         Math.floor((now - flap.fromMs) / flap.turnMs) % 2 === 0,
     );
-    return isClosed ? this.#options.random.pick(scarceWords) : undefined;
+    const isElsewhere = this.#open !== undefined && region !== this.#open;
+    return isClosed || isElsewhere ? this.#options.random.pick(scarceWords) : undefined;
   }
 
   /** Endpoints answer, unless they are said not to. */

@@ -1,6 +1,6 @@
 /** Fleets with candidates and with steps, in a world whose capacity, prices and checks change (attacks.ts). */
 import type { SeededRandom } from '../support/seeded-random.ts';
-import { attackDeeds, attackedRegions } from './attacks.ts';
+import { attackDeeds, attackedRegions, roamingDeeds } from './attacks.ts';
 import type { Action } from './script.ts';
 import type { Json } from './watch.ts';
 
@@ -8,7 +8,8 @@ import type { Json } from './watch.ts';
 const ceilings = [15_000, 40_000, 1_200_000];
 
 /** Somebody gives a fleet other places and other steps, or takes them away. */
-export function editContest(spec: Json, random: SeededRandom): void {
+export function editContest(spec: Json, random: SeededRandom, regions: readonly string[]): void {
+  if (regions.length > attackedRegions.length) return editRoaming(spec, random, regions);
   if (random.chance(0.5)) editPlacement(spec, random);
   if (spec.update.steps === undefined || random.chance(0.3)) editSteps(spec, random);
   if (random.chance(0.3)) spec.update.onFailure = random.pick(['Rollback', 'Freeze']);
@@ -36,6 +37,22 @@ function editPlacement(spec: Json, random: SeededRandom): void {
     ...(random.chance(0.5)
       ? { moveBack: { enabled: true, afterMinutes: 1, minSavingPercent: 0, maxPerHour: 60 } }
       : {}),
+  };
+}
+
+/** Any of the regions, in any order. */
+function editRoaming(spec: Json, random: SeededRandom, regions: readonly string[]): void {
+  delete spec.placement;
+  if (spec.storage?.perReplica) return;
+  const drawn = regions.map((region) => ({ region, at: random.between(0, 1000) }));
+  const candidates = drawn
+    .toSorted((one, other) => one.at - other.at)
+    .map(({ region }) => candidateAt({ name: region, region }, random));
+  spec.placement = {
+    candidates,
+    strategy: random.pick(['Ordered', 'Cheapest', 'Spread']),
+    provisionTimeoutMinutes: random.pick([0, 20]),
+    moveBack: { enabled: true, afterMinutes: 1, minSavingPercent: random.pick([0, 10]), maxPerHour: 60 },
   };
 }
 
@@ -89,6 +106,7 @@ export function attackActions(
   slots: readonly number[],
   others: readonly number[],
   healAtMs: number,
+  isRoaming: boolean,
 ): Action[] {
   const minutes = healAtMs / 60_000;
   const actions: Action[] = [];
@@ -98,6 +116,11 @@ export function attackActions(
       actions.push({ atMs, do: deed, slot, seed: random.between(0, 2 ** 30) });
     }
   };
+  if (isRoaming) {
+    add(roamingDeeds[0], random.between(1, Math.max(1, Math.floor(minutes / 5))), slots);
+    if (random.chance(0.3)) add(roamingDeeds[1], 1, slots);
+    return actions;
+  }
   for (const deed of attackDeeds)
     add(deed, random.chance(0.7) ? random.between(1, Math.max(1, Math.ceil(minutes / 5))) : 0, slots);
   const perMinute = random.pick([0.2, 0.6]);

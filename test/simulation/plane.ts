@@ -32,8 +32,8 @@ export interface PlaneOptions {
   readonly rateLimitPerSecond: number | undefined;
   /** It has to survive crashes, so its database is a file. */
   readonly crashes: boolean;
-  /** There are fleets, which may move. */
-  readonly hasTwoRegions: boolean;
+  /** More than one: there are fleets, which may move. */
+  readonly regions: readonly string[];
 }
 
 type Open = Awaited<ReturnType<typeof openControlPlane>>;
@@ -62,13 +62,19 @@ export class Plane {
   #open: { readonly parts: Open; readonly life: Life } | undefined;
   /** Requests that a crash leaves without an answer. */
   readonly #waiting = new Set<() => void>();
-  readonly #regions = defaultConfig.regions.map((region) => ({ ...region, prices: { ...providerPrices } }));
+  readonly #regions;
   /** The next commit does not come about: the process is killed before it. */
   #diesAtCommit = false;
   onCrash: () => void = () => {};
 
   constructor(options: PlaneOptions) {
     this.#options = options;
+    this.#regions = options.regions.map((name, index) => {
+      const [first] = defaultConfig.regions;
+      const region = defaultConfig.regions[index] ?? first;
+      if (!region) throw new Error('the control plane has no regions');
+      return { ...region, name, prices: { ...providerPrices } };
+    });
     this.#folder = options.crashes ? mkdtempSync(path.join(place, 'fleetkeeper-simulation-')) : undefined;
   }
 
@@ -82,8 +88,8 @@ export class Plane {
   }
 
   async start(): Promise<void> {
-    const { scheduler, random, wallMs, rateLimitPerSecond, hasTwoRegions } = this.#options;
-    const config = { ...defaultConfig, regions: this.#regions.slice(0, hasTwoRegions ? 2 : 1) };
+    const { scheduler, random, wallMs, rateLimitPerSecond } = this.#options;
+    const config = { ...defaultConfig, regions: this.#regions };
     const life = new Life(scheduler, wallMs, random.between(0, 1_000_000));
     const parts = await openControlPlane({
       listen: { host: 'nowhere', port: 0 },

@@ -70,6 +70,8 @@ export interface Script {
   readonly hasTemplates: boolean;
   /** Whether these choose among places and measure their rollouts, and what they rest on changes (attacks.ts). */
   readonly isContested: boolean;
+  /** They may be in four regions, of which one at a time has capacity. */
+  readonly isRoaming: boolean;
   /** Documents of a budget, one after the other; the first one is there from the start. */
   readonly budgets: readonly BudgetEdit[];
 }
@@ -124,6 +126,8 @@ interface Crowd {
   readonly hasBudgets?: boolean;
   /** Whether they choose among places, and what they rest on changes (contested.ts, attacks.ts). */
   readonly isContested?: boolean;
+  /** Whether they may be in four regions, of which one at a time has capacity. */
+  readonly isRoaming?: boolean;
   /** For how many minutes people want new things, and everything may go wrong. */
   readonly turmoilMinutes?: readonly number[];
   /** Of every kind there is at least one object. */
@@ -248,6 +252,7 @@ const crowds = {
     turmoilMinutes: [5, 10, 20],
   },
   contested: { ...fleets, isContested: true, turmoilMinutes: [10, 20, 40] },
+  roaming: { ...fleets, hasShortages: false, isContested: true, isRoaming: true, turmoilMinutes: [20, 40] },
   // A quarter of the computing: for many seeds of each dialect.
   small: {
     ...many,
@@ -381,6 +386,7 @@ function folderScript(seed: number, crowd: Crowd): Script {
     random.between(fewest, crowd.templates),
     random.between(fewest, crowd.registries),
   );
+  const { isContested = false, isRoaming = false } = crowd;
   const hasFleets = (crowd.fleets ?? 0) > 0;
   const ofFleets = hasFleets ? fleetSlots(seed, crowd.fleets ?? 0) : [];
   const slots = [...plain, ...ofFleets];
@@ -437,14 +443,14 @@ function folderScript(seed: number, crowd: Crowd): Script {
   }
   if (hasFleets)
     actions.push(
-      ...fleetActions(seed, ofFleets, plain.length, healAtMs, crowd.isContested ? rareEdits : undefined),
+      ...fleetActions(seed, ofFleets, plain.length, healAtMs, isContested ? rareEdits : undefined),
     );
-  if (crowd.isContested) {
+  if (isContested) {
     const numbered = slots.map(({ kind }, slot) => ({ kind, slot }));
     const of = (wanted: UserKind) => numbered.filter(({ kind }) => kind === wanted).map(({ slot }) => slot);
     const inReplicas = of('ProtectedTask').filter((slot) => slot >= plain.length);
     const contest = stream(seed, 'attacks');
-    actions.push(...attackActions(contest, of('ServiceFleet').slice(0, -1), inReplicas, healAtMs));
+    actions.push(...attackActions(contest, of('ServiceFleet').slice(0, -1), inReplicas, healAtMs, isRoaming));
   }
   if (crowd.delaysCreations) {
     for (const [kind, probability] of drawCreationFaults(stream(seed, 'creation faults'))) {
@@ -466,7 +472,8 @@ function folderScript(seed: number, crowd: Crowd): Script {
     hasFleets,
     hasTemplates: crowd.hasTemplates ?? false,
     budgets: crowd.hasBudgets ? drawBudgets(stream(seed, 'budgets'), healAtMs) : [],
-    isContested: crowd.isContested ?? false,
+    isContested,
+    isRoaming,
     money: crowd.countsMoney ? drawMoney(stream(seed, 'money')) : undefined,
   };
 }

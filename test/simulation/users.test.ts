@@ -20,7 +20,7 @@ function people(isUnfound: (key: ObjectKey) => boolean): Users {
     isUnfound,
     mayHaveSchedules: false,
     mayHaveTemplates: false,
-    mayHaveContests: false,
+    contested: undefined,
   });
   users.write({ atMs: 0, do: 'write', slot: 0, seed: 1 });
   return users;

@@ -34,8 +34,8 @@ export interface UsersOptions {
   readonly mayHaveSchedules: boolean;
   /** Fleets may refer to templates. */
   readonly mayHaveTemplates: boolean;
-  /** Fleets may have candidates and steps. */
-  readonly mayHaveContests: boolean;
+  /** Fleets may have steps, and candidates in these regions. Undefined: neither. */
+  readonly contested: readonly string[] | undefined;
 }
 
 const copied: ReadonlySet<string> = new Set(['ContainerService', 'StorageVolume', 'ServiceTemplate']);
@@ -146,7 +146,8 @@ export class Users {
       this.lives += 1;
       const fleet = newFleet(name, random, this.#options.mayHaveSchedules);
       if (this.#options.mayHaveTemplates) editTemplateRef(fleet.spec, random);
-      if (this.#options.mayHaveContests) editContest(fleet.spec, random);
+      const { contested } = this.#options;
+      if (contested) editContest(fleet.spec, random, contested);
       this.#put(key, fleet);
       return;
     }
@@ -273,8 +274,9 @@ export class Users {
   readonly #editFleet = (spec: Json, random: SeededRandom): void => {
     editFleet(spec, random);
     if (this.#options.mayHaveTemplates) editTemplateRef(spec, random);
-    if (!this.#options.mayHaveContests) return;
-    if (random.chance(0.3)) editContest(spec, random);
+    const { contested } = this.#options;
+    if (!contested) return;
+    if (random.chance(0.3)) editContest(spec, random, contested);
     if (random.chance(0.5)) spec.template.spec.image = random.pick(images);
   };
 

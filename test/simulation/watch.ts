@@ -100,6 +100,8 @@ export interface View {
   readonly massChangeAllowed: boolean;
   /** Fleets choose among places, and what they rest on changes (attacks.ts). */
   readonly isContested: boolean;
+  /** When capacity or prices changed last (milliseconds since the beginning of the run). Undefined: nobody can tell. */
+  changedAtMs(): number | undefined;
   /** Whether this kind of check has not passed since then (Unix milliseconds), and some seconds before. */
   soursSince?(check: string, wallMs: number): boolean;
   /** By key; what the users have written, whatever the source shows. */

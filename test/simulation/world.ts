@@ -16,7 +16,14 @@ import { Checker } from './checker.ts';
 import { ClusterPlace, type ReplicaSabotage } from './cluster/place.ts';
 import { settleMs, type FaultKind } from './faults.ts';
 import { dialectNamed } from '../dialects/index.ts';
-import { Attacks, attackDeeds, type AttackDeed } from './attacks.ts';
+import {
+  Attacks,
+  attackDeeds,
+  attackedRegions,
+  roamedRegions,
+  roamingDeeds,
+  type AttackDeed,
+} from './attacks.ts';
 import { AlteredReads } from './altered-reads.ts';
 import type { Document } from './documents.ts';
 import { FolderPlace, type Sabotage } from './folder-place.ts';
@@ -69,6 +76,7 @@ const minimumBalanceMicros = 5_000_000;
 /** Until all is as wanted: the longest pauses are half an hour. */
 const longestHealingMs = 65 * 60_000;
 const quietMs = 60_000;
+const attackWords: ReadonlySet<string> = new Set([...attackDeeds, ...roamingDeeds]);
 /** Of a request that did not happen. */
 const undone: ReadonlySet<string> = new Set(['refused', 'not-sent', 'not-applied']);
 /** Between an edit and the end of the first pass that knows of it (L7). */
@@ -141,7 +149,7 @@ class World {
       wallMs,
       rateLimitPerSecond,
       crashes,
-      hasTwoRegions: script.hasFleets,
+      regions: this.#regions(),
     });
     this.#attacks = script.isContested ? this.#createAttacks() : undefined;
     this.#network = new Network({
@@ -198,7 +206,7 @@ class World {
       isUnfound: (key) => this.#place.isUnfound(key),
       mayHaveSchedules: !faults.has('jump-clock'),
       mayHaveTemplates: script.hasTemplates,
-      mayHaveContests: script.isContested,
+      contested: script.isContested ? this.#regions() : undefined,
     });
     this.#neighbours = script.hasNeighbours ? this.#createNeighbours() : undefined;
     this.#hostileEdits = new HostileEdits(this.#users, documentStore, scheduler);
@@ -406,9 +414,22 @@ class World {
     this.#violated(invariant, message);
   }
 
+  #regions(): readonly string[] {
+    const { hasFleets, isRoaming } = this.#script;
+    if (isRoaming) return roamedRegions;
+    return hasFleets ? attackedRegions : attackedRegions.slice(0, 1);
+  }
+
+  /** Undefined: each request may find another capacity than the one before. */
+  #changedAtMs(): number | undefined {
+    const { hasShortages, faults } = this.#script;
+    return hasShortages || faults.has('scarce') ? undefined : this.#attacks?.changedAtMs();
+  }
+
   #createAttacks(): Attacks {
     const scheduler = this.#scheduler;
     return new Attacks({
+      regions: this.#regions(),
       plane: this.#plane,
       random: stream(this.#script.seed, 'words of attacks'),
       nowMs: () => scheduler.nowMs,
@@ -516,8 +537,7 @@ class World {
     };
     const isNeighbours = neighbourDeeds.includes(action.do as NeighbourDeed);
     if (isNeighbours) return this.#neighbours?.act(action.do as NeighbourDeed, action);
-    if (attackDeeds.includes(action.do as AttackDeed))
-      return this.#attacks?.act(action.do as AttackDeed, action);
+    if (attackWords.has(action.do)) return this.#attacks?.act(action.do as AttackDeed, action);
     const deed = deeds[action.do] ?? (() => this.#place.do(action));
     return deed();
   }
@@ -624,6 +644,7 @@ class World {
       minimumBalanceMicros,
       jumpsClock: this.#script.faults.has('jump-clock'),
       isContested: this.#script.isContested,
+      changedAtMs: () => this.#changedAtMs(),
       soursSince: (check: string, wallMs: number) =>
         !this.#script.faults.has('jump-clock') && this.#attacks?.soursSince(check, wallMs - epochMs) === true,
       isPlain: dialectNamed(this.#script.dialect).forms === undefined,

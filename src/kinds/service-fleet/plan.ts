@@ -51,6 +51,7 @@ import { relocate } from './moves.ts';
 import { numberFound } from './number-found.ts';
 import { chooseFor, unofferedPlace } from './placement.ts';
 import { isToLeave, repair } from './repair.ts';
+import { takenBack, withWanted } from './taken-back.ts';
 import { revised } from './revising.ts';
 import { isReliable } from './replica.ts';
 import {
@@ -241,23 +242,14 @@ function scale(inputs: FleetInputs, rollout: Rollout): Arrange | undefined {
   return missing < 0 ? scaleIn(inputs, rollout, -missing) : undefined;
 }
 
-/**
- * Draining replicas are taken back first. Each one saves a start. During a rollout, one that was found again may drain
- * because it is to be replaced, and is compared with nothing while it drains.
- */
+/** Draining replicas are taken back first. Each one saves a start. */
 function scaleOut(inputs: FleetInputs, rollout: Rollout, missing: number): Arrange | undefined {
   const { replicas, wanted, target, healthy, nowMs, state } = inputs;
   const count = inPhase(replicas, 'wanted').length;
-  const draining = inPhase(replicas, 'draining').filter(
-    (replica) =>
-      !rollout.isToReplace(replica) &&
-      !isToLeave(replica) &&
-      (!state.rollout || replica.content !== 'unknown'),
-  );
-  const back = victims(draining).toReversed().slice(0, missing);
+  const back = takenBack(inputs, rollout, missing);
   const room = rollout.most - replicas.length;
   const slots = nextSlots(inputs, Math.min(missing - back.length, room));
-  const places = chooseFor(inputs, slots);
+  const places = chooseFor(withWanted(inputs, back), slots);
   if (back.length + places.length === 0) return undefined;
   const newest = rollout.newest(places.length, missing - back.length);
   const added = places.map(

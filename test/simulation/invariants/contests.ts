@@ -7,10 +7,15 @@
  * | FI14 | a replica is added at a place that the document has, and no more of them than its candidate takes |
  * | FI15 | a step with an analysis is passed by what was measured, and a check that fails all the time passes no measurement |
  * | FI16 | a step has no more replicas at the new revision than it allows |
+ * | FI17 | no replica is made where its known price is above the highest one (prices.ts) |
+ * | FI18 | while nothing changes, a replica moves at most once (moves.ts) |
  */
+import { sameValue } from '../../../src/base/index.ts';
 import type { ObjectKey } from '../../../src/resources/index.ts';
 import { limitsOf, type RosterEntry } from '../fleets.ts';
 import type { Invariant, Json, View } from '../watch.ts';
+import { moveInvariants } from './moves.ts';
+import { priceInvariants } from './prices.ts';
 import { entryOf, givesWay, leftAtProvider, limits, ofSteps, slotsOf, type Step } from './steps.ts';
 
 const fi9FailedStays = ofSteps((view) => ({
@@ -63,7 +68,10 @@ const fi14Places = ofSteps((view) => {
           );
         const own = all.filter(({ name = entry.candidate }) => name === entry.candidate);
         const most = Math.max(...own.map(({ maxReplicas = 1000 }) => maxReplicas));
-        const there = wanted.filter(({ candidate }) => candidate === entry.candidate).length;
+        // Those that have other storage, or none, are to be replaced.
+        const there = wanted.filter(
+          ({ candidate, place }) => candidate === entry.candidate && sameValue(place, entry.place),
+        ).length;
         if (own.length > 0 && there > most)
           view.violated(
             'FI14',
@@ -170,4 +178,11 @@ const fi16Canary = ofSteps((view) => ({
   },
 }));
 
-export const contestInvariants: readonly Invariant[] = [fi9FailedStays, fi14Places, fi15Measured, fi16Canary];
+export const contestInvariants: readonly Invariant[] = [
+  fi9FailedStays,
+  fi14Places,
+  fi15Measured,
+  fi16Canary,
+  ...priceInvariants,
+  ...moveInvariants,
+];

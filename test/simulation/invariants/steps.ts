@@ -57,12 +57,15 @@ export function limits(view: View, { fleet, specs }: Step): Limits[] {
 }
 
 /** To an API server. */
-const longestWriteMs = 30_000;
+export const longestWriteMs = 30_000;
 
 /** Those that counted when it may have been planned: an autoscaler and a person may both have written since. */
-function recentSpecs(view: View, fleet: ObjectKey): Json[] {
+export function recentSpecs(
+  view: View,
+  fleet: ObjectKey,
+  sinceMs = view.nowMs - (view.isCluster ? longestWriteMs : plannedMs),
+): Json[] {
   const history = view.history(fleet);
-  const sinceMs = view.nowMs - (view.isCluster ? longestWriteMs : plannedMs);
   return history
     .filter((_, index) => (history[index + 1]?.atMs ?? view.nowMs) >= sinceMs)
     .map(({ spec }) => spec);

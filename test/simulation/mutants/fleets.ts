@@ -205,6 +205,23 @@ export const fleets: readonly Mutant[] = [
       })),
   },
   {
+    breaks: 'replicas are placed, and their prices are not known',
+    foundBy: ['FI17'],
+    crowd: 'contested',
+    seed: 608,
+    patch: () =>
+      withLook(({ markets }) => ({
+        markets: markets.map((market) => Object.assign({}, market, { price: undefined })),
+      })),
+  },
+  {
+    breaks: 'a replica moves to a place that is no better than its own',
+    foundBy: ['FI18'],
+    crowd: 'roaming',
+    seed: 10,
+    patch: withReplicas(({ rank }) => ({ rank: rank + 1 })),
+  },
+  {
     breaks: 'an analysis is over before anything of it has passed',
     foundBy: ['FI15'],
     crowd: 'contested',

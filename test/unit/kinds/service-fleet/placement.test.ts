@@ -122,6 +122,34 @@ describe('the strategy', () => {
   });
 });
 
+describe('replicas that drain are taken back, and more are wanted', () => {
+  const draining = (replica: Replica): Replica => ({
+    ...replica,
+    entry: { ...replica.entry, phase: 'draining', cause: 'scale' },
+  });
+
+  test('those that come back count at their candidate', () => {
+    const spec = placed({ candidates: [{ ...home, maxReplicas: 2 }, away] }, { replicas: 3 });
+    const replicas = [at(spec, 'home', 0), draining(at(spec, 'home', 1))];
+    expect(placesAfter(world(spec, replicas))).toEqual([
+      [0, 'home'],
+      [1, 'home'],
+      [2, 'away'],
+    ]);
+  });
+
+  test('one whose candidate has as many as it takes leaves', () => {
+    const spec = placed({ candidates: [{ ...home, maxReplicas: 1 }, away] }, { replicas: 2 });
+    const replicas = [at(spec, 'home', 0), draining(at(spec, 'home', 1))];
+    const roster = rosterAfter(planOf(world(spec, replicas)));
+    expect(roster.map(({ slot, phase, candidate }) => [slot, phase, candidate])).toEqual([
+      [0, 'wanted', 'home'],
+      [1, 'draining', 'home'],
+      [2, 'wanted', 'away'],
+    ]);
+  });
+});
+
 test('whatever is known, no candidate gets more than its room, and none that is shut gets any', () => {
   const anyMarket = fc.record({
     problem: fc.option(fc.constant('no key'), { nil: undefined }),
