@@ -261,7 +261,8 @@ export const waitsForOthers = {
     excuses: true,
     forMoney: true,
     see: 'concepts/money.md#prices',
-    meaning: 'Its price is unknown, the account has a floor, and another object is finding the price out.',
+    meaning:
+      'Its price is unknown, the account has a floor or the fleet a highest price, and another object is finding the price out.',
     remedy: 'Wait, or give the price in `prices` of the Account.',
   },
   // The account.

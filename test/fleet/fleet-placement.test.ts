@@ -164,6 +164,21 @@ test('a price that is higher than it was thought is noticed, and the replica goe
   await run.kill('SIGTERM');
 });
 
+test('a price that is higher than it was thought is noticed by one replica of several', async () => {
+  const prices = [{ region: 'standard', resources: { cpu: 1, memoryGb: 1 }, hourlyMicros: 5000 }];
+  const { plane, fleet, places } = await world({}, { prices });
+  const document = fleetOf('llm', spec({ maxHourlyMicros: 10_000 }, { replicas: 4 }));
+  await fleet.write('llm.yaml', [document]);
+  expect((await fleet.apply()).code).toBe(0);
+  expect((await places()).map(([, region]: [string, string]) => region)).toEqual(
+    Array.from({ length: 4 }, () => 'economy'),
+  );
+  const creations = (await plane.requests()).filter(
+    ({ method, path }) => method === 'POST' && path === '/api/services',
+  );
+  expect(creations).toHaveLength(1 + 4);
+});
+
 test('a GPU of a model that is not accepted is given back, three times at most', async () => {
   const { plane, fleet, places } = await world();
   const candidates = [{ ...home, gpuModels: ['a100'] }, away];

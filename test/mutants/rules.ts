@@ -1089,4 +1089,22 @@ export const brokenRules: readonly BrokenRule[] = [
     test: 'unit/cli/cost-limit',
     named: 'an unknown price counts as too much',
   },
+  {
+    item: 'FI14',
+    breaks: 'replicas that are taken back do not count at their candidate',
+    file: 'kinds/service-fleet/plan.ts',
+    line: 'chooseFor(withWanted(inputs, back), slots)',
+    becomes: 'chooseFor(inputs, slots)',
+    test: 'unit/kinds/service-fleet/placement',
+    named: 'those that come back count at their candidate',
+  },
+  {
+    item: 'FI17',
+    breaks: 'a candidate with a highest price gets all replicas before one has shown its price',
+    file: 'kinds/service-fleet/placement.ts',
+    line: 'if (!scarcity) return isUnproven ? { ...open, room: 1 } : open;',
+    becomes: 'if (!scarcity) return open;',
+    test: 'unit/kinds/service-fleet/placement',
+    named: 'gets one replica at first',
+  },
 ];

@@ -5,7 +5,7 @@
  * |------------------|------------------------------------------------------------------------|---------------------------------|
  * | Available        | can be used                                                            |                                 |
  * | Scarce           | was refused for capacity, or did not provision in time                 | after the pause, by one replica |
- * | Probing          | was scarce, and one replica asks again                                 | when that is known              |
+ * | Probing          | was scarce, or its price was never seen; one replica asks              | when that is known              |
  * | Full             | has `maxReplicas`                                                      | when it has fewer               |
  * | PriceTooHigh     | has a known price above the highest one                                | when the price is known no more |
  * | Unpriced         | has no known price, and `unpriced: Skip`                               | when it has one                 |
@@ -52,6 +52,8 @@ export interface Standing {
   readonly message: string;
   /** Unix milliseconds, if time alone changes it. */
   readonly retryAt: number | undefined;
+  /** Of `Probing`: what it costs is to be known, and not whether there is room. */
+  readonly isForPrice?: true;
 }
 
 type Inputs = Pick<FleetInputs, 'object' | 'markets' | 'replicas' | 'state' | 'nowMs'>;
@@ -94,10 +96,19 @@ function stateOf(
     return shut('Unpriced', 'its price is unknown');
   }
   if (room <= 0) return shut('Full', `it has ${there.length} replicas`);
-  if (!scarcity) return open;
+  const isUnproven = most !== undefined && price?.basis !== 'observed' && !there.some(isPriced);
+  if (isUnproven && there.length > 0) return { ...shut('Probing', untilPriced), isForPrice: true };
+  if (!scarcity) return isUnproven ? { ...open, room: 1 } : open;
   if (scarcity.retryAt > nowMs) return shut('Scarce', scarcity.message, scarcity.retryAt);
   const isAsked = there.some(({ isMade, content }) => !isMade && content === 'updating');
   return isAsked ? shut('Probing', scarcity.message) : { ...open, room: 1 };
+}
+
+const untilPriced = 'the price of its first replica is not known yet';
+
+/** What it costs is known, or is never shown. */
+function isPriced({ hourlyMicros = 0, isReady }: Replica): boolean {
+  return hourlyMicros > 0 || isReady;
 }
 
 const restText = {
@@ -209,10 +220,13 @@ export function placementObstacle(
     slots.some((slot) => mayBeAt(inputs, slot, market.candidate.place)),
   );
   const times = all.flatMap(({ retryAt }) => retryAt ?? []);
-  const isForCapacity = all.some(({ state }) => state === 'Scarce' || state === 'Probing');
+  const asks = all.filter(({ state }) => state === 'Scarce' || state === 'Probing');
+  const isForCapacity = asks.some(({ isForPrice }) => !isForPrice);
   const uneven = all.some(({ room }) => room > 0) ? ['another one would exceed `maxSkew`'] : [];
   const texts = all.flatMap(({ message }) => (message === '' ? [] : [message]));
   const message = `${missing} ${missing === 1 ? 'replica has' : 'replicas have'} no place: ${[...uneven, ...texts].join('; ')}`;
+  if (asks.length > 0 && !isForCapacity)
+    return waitFor('PriceUnknown', message, { recheckAfterMs: longestMs });
   if (!isForCapacity) return holdFor('NoCandidate', message, { path: ['spec', 'placement'] });
   const leftMs = Math.min(...times) - inputs.nowMs;
   return waitFor('CapacityUnavailable', message, {

@@ -93,6 +93,32 @@ describe('the state of a candidate', () => {
   });
 });
 
+describe('a candidate with a highest price, whose price was never seen', () => {
+  const spec = placed({ maxHourlyMicros: 100 });
+  const declared: Partial<World> = { markets: { home: { price: { micros: 90, basis: 'declared' } } } };
+  const first = (more: Partial<Replica>) =>
+    world(spec, [at(spec, 'home', 0, { isReady: false, isAvailable: false, ...more })], declared);
+
+  test('gets one replica at first', () => {
+    expect(chosen(world(spec, [], declared), 3)).toEqual(['home', 'away', 'third']);
+    expect(stateOf(first({ hourlyMicros: 0 }), 'home')).toBe('Probing');
+    expect(chosen(first({}), 2)).toEqual(['away', 'third']);
+  });
+
+  test('gets the others when that one shows its price, or is ready without one', () => {
+    expect(chosen(first({ hourlyMicros: 90 }), 2)).toEqual(['home', 'home']);
+    expect(chosen(first({ isReady: true }), 2)).toEqual(['home', 'home']);
+    const seen = { markets: { home: priceOf(90) } };
+    expect(chosen(world(spec, [], seen), 2)).toEqual(['home', 'home']);
+  });
+
+  test('is waited for if no other candidate is left', () => {
+    const alone = placed({ maxHourlyMicros: 100, candidates: [home] });
+    const asking = at(alone, 'home', 0, { isReady: false, isAvailable: false });
+    expect(planOf(world(alone, [asking]))).toMatchObject({ kind: 'wait', reason: 'PriceUnknown' });
+  });
+});
+
 describe('the strategy', () => {
   test('Ordered takes the first one that is open', () => {
     expect(chosen(world(placed()), 2)).toEqual(['home', 'home']);
