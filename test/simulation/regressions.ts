@@ -660,4 +660,11 @@ export const regressions: readonly Regression[] = [
     'resources-texts',
     'roaming',
   ),
+  inDialect(
+    'the checker wanted steps in a return to a Healthy revision',
+    9950000,
+    'cluster',
+    plain.name,
+    'contested',
+  ),
 ];

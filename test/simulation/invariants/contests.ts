@@ -147,12 +147,18 @@ const fi16Canary = ofSteps((view) => ({
     const { fleet, before, after, record, specs } = step;
     const steps = stepsOf(step);
     const rollouts = rolloutsOf(view, step);
-    const hasHealthy =
-      view.disk
-        .revisions()
-        .get(fleet)
-        ?.some(({ outcome }) => outcome === 'Healthy') === true;
-    if (!steps || !rollouts || !hasHealthy || (record.kind as Json).update !== rollouts.is.revision) return;
+    const known = view.disk.revisions().get(fleet) ?? [];
+    const hasHealthy = known.some(({ outcome }) => outcome === 'Healthy');
+    const own = known.find(({ number }) => number === rollouts?.is.revision);
+    // What is Healthy already is returned to, or moves.
+    if (
+      !steps ||
+      !rollouts ||
+      !hasHealthy ||
+      own?.outcome === 'Healthy' ||
+      (record.kind as Json).update !== rollouts.is.revision
+    )
+      return;
     const { is } = rollouts;
     if (!['Progressing', 'Paused', 'Analysing'].includes(is.phase) || is.step >= steps.length) return;
     const wants = [...limits(view, step), ...specs.map((spec) => limitsOf(spec, view.wallMs))].map(
