@@ -28,6 +28,8 @@ const revisionType: ResourceType = {
 };
 
 const perSecond = 20;
+/** With less, a timer that is late slows everything down: what it has lost does not fit into the bucket. */
+const burst = 4;
 
 const many = 100;
 
@@ -60,7 +62,7 @@ test(
   `${many} replicas are updated in place, ten at a time, at the pace that the limit of requests allows`,
   { timeout: 240_000 },
   async () => {
-    const { plane, fleet } = await world({ perSecond, burst: 1, concurrency: 8 });
+    const { plane, fleet } = await world({ perSecond, burst, concurrency: 8 });
     await fleet.write('llm.yaml', [fleetOf(many, 'ghcr.io/acme/llm:1')]);
     const manager = fleet.run('--listen', '127.0.0.1:0');
     const [, url = ''] = await manager.line(/^listening on (.*)$/);
@@ -86,7 +88,8 @@ test(
     const reads = requests.filter(({ path }) => path === '/api/account').length;
     expect(reads).toBeLessThanOrEqual(seconds + 2);
     expect((await writesOf(url, 'ServiceFleet')) - before).toBeLessThanOrEqual(2 * many);
-    // Where the time of a machine does not count.
+    // Where the time of a machine does not count. On real processes it was 1.07 in a folder and 1.10 in a cluster, where
+    // there was four times as much to do as there are cores.
     if (isSimulated) expect(seconds).toBeLessThanOrEqual((1.1 * requests.length) / perSecond);
   },
 );

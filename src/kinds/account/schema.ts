@@ -96,7 +96,14 @@ const accountSpec = withRules(
       requests: z
         .strictObject({
           perSecond: z.number().positive().max(1000).default(5).describe('The most requests per second.'),
-          burst: z.int().min(1).max(10_000).default(10).describe('How many may start at once after a rest.'),
+          burst: z
+            .int()
+            .min(1)
+            .max(10_000)
+            .default(10)
+            .describe(
+              'How many may start at once after a rest. With 1 or 2, what starts late is not made up for.',
+            ),
           concurrency: z.int().min(1).max(256).default(4).describe('How many may be under way.'),
         })
         .prefault({})
