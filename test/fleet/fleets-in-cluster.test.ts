@@ -414,3 +414,17 @@ testInCluster(
     expect(await names(plane)).toEqual(['llm-0', 'llm-2', 'llm-3']);
   },
 );
+
+testInCluster(
+  'a scale-in takes the replica that a person has annotated, and not the highest number',
+  async () => {
+    const { plane, fleet, api, at } = await world({ replicas: 3 });
+    fleet.run();
+    await fleet.until('ServiceFleet/llm', 'Ready', 'True');
+    const metadata = { annotations: { 'fleetkeeper.dev/retire-first': 'true' } };
+    await api.patch(at('ContainerService', 'llm-0'), { kind: 'merge', body: { metadata } });
+    await api.patch(at('ServiceFleet', 'llm'), { kind: 'merge', body: { spec: { replicas: 2 } } });
+    await eventually('one is gone', async () => (await names(plane)).length === 2);
+    expect(await names(plane)).toEqual(['llm-1', 'llm-2']);
+  },
+);

@@ -296,7 +296,8 @@ function annotationMistake(name: string, value: string): string | undefined {
     const advice = nearestOr(name, Object.values(annotations), 'correct the name, or remove it');
     return `there is no such annotation; ${advice}`;
   }
-  if (name === annotations.paused && value !== 'true' && value !== 'false') {
+  const isFlag = name === annotations.paused || name === annotations.retireFirst;
+  if (isFlag && value !== 'true' && value !== 'false') {
     return `"${value}" is neither "true" nor "false"`;
   }
   if (name === annotations.shedPriority && !/^(?:never|1000|\d{1,3})$/.test(value)) {

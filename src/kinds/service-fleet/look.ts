@@ -11,7 +11,13 @@ import {
   type Reason,
   type ReasonEntry,
 } from '../../reasons/index.ts';
-import { parseObjectKey, traitsOf, windowState, type ServiceState } from '../../resources/index.ts';
+import {
+  annotations,
+  parseObjectKey,
+  traitsOf,
+  windowState,
+  type ServiceState,
+} from '../../resources/index.ts';
 import type { ObjectRecord, OwnerRevision } from '../../state/index.ts';
 import { containerService } from '../container-service/declaration.ts';
 import { protectorOf } from '../container-service/disruption.ts';
@@ -202,6 +208,9 @@ function replica(
     isRecorded: child !== undefined,
     isDeleted: entry.phase !== 'retiring' && own?.deletionRequestedAt !== undefined,
     isMade,
+    isChosen:
+      fleet.snapshot.objects.get(replicaKey(key, entry.slot))?.annotations[annotations.retireFirst] ===
+      'true',
     isUnproven:
       !store.ownerConfirmed &&
       (own?.unproven === true || (entry.revision === undefined && isShown(view, entry, own))),

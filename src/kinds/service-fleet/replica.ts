@@ -34,6 +34,8 @@ export interface Replica {
   readonly isDeleted: boolean;
   /** Something of it is, or may be, at the provider. */
   readonly isMade: boolean;
+  /** A person has asked for its removal before that of others. */
+  readonly isChosen: boolean;
   /** It was not made with this state file, and nobody has confirmed the owner. */
   readonly isUnproven: boolean;
   readonly content: 'updated' | 'updating' | 'outdated' | 'unknown';

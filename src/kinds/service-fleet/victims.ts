@@ -6,6 +6,7 @@ type Criterion = (replica: Replica) => number;
 /** The first difference decides; the smaller value comes first. */
 const victimCriteria: readonly Criterion[] = [
   ({ isMade }) => (isMade ? 1 : 0),
+  ({ isChosen }) => (isChosen ? 0 : 1),
   ({ isAvailable }) => (isAvailable ? 1 : 0),
   ({ protection }) => ({ no: 0, unknown: 1, yes: 2 })[protection],
   ({ content }) => ({ outdated: 0, unknown: 1, updating: 1, updated: 1 })[content],

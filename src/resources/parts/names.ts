@@ -44,6 +44,8 @@ export const annotations = {
   shedPriority: `${group}/shed-priority`,
   /** On what costs something: an RFC 3339 time until which no budget makes it wait. */
   allowOverspendUntil: `${group}/allow-overspend-until`,
+  /** On a replica in a cluster: `true`, it is removed before others. */
+  retireFirst: `${group}/retire-first`,
   /** On a Secret: the only origins that it may be sent to, with blanks or commas between them. */
   allowedOrigins: `${group}/allowed-origins`,
 } as const;

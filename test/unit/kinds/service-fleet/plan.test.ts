@@ -149,6 +149,7 @@ const anyReplica = (slot: number) =>
       phase: fc.constantFrom('wanted' as const, 'wanted' as const, 'draining' as const, 'retiring' as const),
       isMade: fc.boolean(),
       isRecorded: fc.boolean(),
+      isChosen: fc.boolean(),
       isAsleep: fc.boolean(),
       correction: fc.constantFrom(...corrections),
       protection: fc.constantFrom('yes' as const, 'no' as const, 'unknown' as const),
@@ -249,6 +250,7 @@ test('the order of victims is total: it does not depend on the order in which re
 describe('victims', () => {
   const better: readonly (readonly [string, Partial<Replica>, Partial<Replica>])[] = [
     ['one that was not made yet before one that runs', { isMade: false }, {}],
+    ['one that a person has chosen before others', { isChosen: true }, { isAvailable: false }],
     ['an unavailable one before an available one', { isAvailable: false }, {}],
     ['an unprotected one before an unknown one', { protection: 'no' }, {}],
     ['an unknown one before a protected one', {}, { protection: 'yes' }],

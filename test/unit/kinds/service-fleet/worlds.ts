@@ -136,6 +136,7 @@ export function replicaIn(state: State, slot: number, more: Partial<Replica> = {
     isDeleted: false,
     isUnproven: false,
     isMade: true,
+    isChosen: false,
     content: 'unknown',
     candidate: isMisplaced ? undefined : 'template',
     rank: isMisplaced ? 1 : 0,
