@@ -42,7 +42,9 @@ const long: ReadonlySet<number> = new Set([
 /** With `npm test`. The others take longer, and run before a change lands (test/landing/regressions.test.ts). */
 export function runsEachTime({ seed, place, crowd }: Regression): boolean {
   return (
-    place === 'folder' && !['forged', 'fleets', 'templated', 'contested', 'roaming'].includes(crowd) && !long.has(seed)
+    place === 'folder' &&
+    !['forged', 'fleets', 'templated', 'contested', 'roaming'].includes(crowd) &&
+    !long.has(seed)
   );
 }
 

@@ -172,11 +172,7 @@ function replica(
   const { store } = fleet;
   const child = store.record(replicaKey(key, entry.slot));
   const own = child?.derived?.owner === key ? child : undefined;
-  const isMade =
-    own?.externalId !== undefined ||
-    own?.creationInDoubt !== undefined ||
-    (own !== undefined && store.openIntent(own.key) !== undefined) ||
-    isShown(view, entry, own);
+  const isMade = mayBeThere(view, entry, own);
   const revision = revisionOf(revisions, entry.revision);
   const settled = own?.derived?.settled;
   const volume = entry.place.volume ? volumes.get(entry.slot) : undefined;
@@ -208,9 +204,7 @@ function replica(
     isRecorded: child !== undefined,
     isDeleted: entry.phase !== 'retiring' && own?.deletionRequestedAt !== undefined,
     isMade,
-    isChosen:
-      fleet.snapshot.objects.get(replicaKey(key, entry.slot))?.annotations[annotations.retireFirst] ===
-      'true',
+    isChosen: isChosen(view, entry),
     isUnproven:
       !store.ownerConfirmed &&
       (own?.unproven === true || (entry.revision === undefined && isShown(view, entry, own))),
@@ -234,6 +228,21 @@ function replica(
       isBlocked(entry, own, known.isSettled) && store.openIntent(replicaKey(key, entry.slot)) === undefined,
   };
   return { ...facts, content: contentAt(facts, target) };
+}
+
+function mayBeThere(view: FleetView, entry: RosterEntry, record: ObjectRecord | undefined): boolean {
+  return (
+    record?.externalId !== undefined ||
+    record?.creationInDoubt !== undefined ||
+    (record !== undefined && view.fleet.store.openIntent(record.key) !== undefined) ||
+    isShown(view, entry, record)
+  );
+}
+
+/** By an annotation, which only an object of a cluster can get. */
+function isChosen({ fleet, key }: FleetView, { slot }: RosterEntry): boolean {
+  const given = fleet.snapshot.objects.get(replicaKey(key, slot))?.annotations;
+  return given?.[annotations.retireFirst] === 'true';
 }
 
 /** What it reports since it got its revision. `sentAt`: Unix milliseconds of the last request for it. `volumeWaits`: what its volume waits for. */

@@ -18,6 +18,11 @@ import { entryOf, leftAtProvider, longestWriteMs, ofSteps, plannedMs, recentSpec
 /** A replica that is placed already may be on its way for so long. */
 const makingMs = 60_000;
 
+interface Placed extends RosterEntry {
+  readonly candidate?: string;
+  readonly place?: Json;
+}
+
 interface Shown {
   readonly atMs: number;
   readonly micros: number;
@@ -77,10 +82,10 @@ class KnownPrices {
     const shown = this.#services.get(geography === undefined ? size : `${size} ${geography}`);
     if (shown || this.#everShown.has(size)) return lowestSince(shown ?? [], atMs);
     const { gpuCount = 0, cpu, memoryGb } = resources;
-    const listed = (this.#catalog.get(region) ?? []).map(({ prices, ...each }) => {
+    const listed = (this.#catalog.get(region) ?? []).map(({ atMs: shownAtMs, prices }) => {
       const { gpuHourMicros, cpuHourMicros, memoryGbHourMicros } = prices ?? {};
       const micros = gpuCount * gpuHourMicros + cpu * cpuHourMicros + memoryGb * memoryGbHourMicros;
-      return { ...each, micros: prices ? micros : 0 };
+      return { atMs: shownAtMs, micros: prices ? micros : 0 };
     });
     return lowestSince(listed, atMs);
   }
@@ -93,7 +98,7 @@ function lowestSince(shown: readonly Shown[], atMs: number): number | undefined 
 }
 
 /** The highest price that any of the documents allows there. */
-function ceilingOf(entry: RosterEntry & Json, specs: readonly Json[]): number {
+function ceilingOf(entry: Placed, specs: readonly Json[]): number {
   const ceilings = specs.map(({ placement }) => {
     const candidate = placement?.candidates.find(({ name }: Json) => name === entry.candidate);
     return candidate?.maxHourlyMicros ?? placement?.maxHourlyMicros ?? Number.POSITIVE_INFINITY;
@@ -105,7 +110,7 @@ const fi17Prices: Invariant = (view) => {
   const prices = new KnownPrices(view);
   const left = leftAtProvider(view);
   const plannedSinceMs = () => view.nowMs - (view.isCluster ? longestWriteMs : plannedMs);
-  const judge = (fleet: ObjectKey, entry: RosterEntry & Json, sinceMs: number, deed: string) => {
+  const judge = (fleet: ObjectKey, entry: Placed, sinceMs: number, deed: string) => {
     const ceiling = ceilingOf(entry, recentSpecs(view, fleet, sinceMs));
     const content: Json = revisionOf(view.disk, fleet, entry)?.content;
     const resources = entry.place.resources ?? content?.resources;
@@ -123,7 +128,7 @@ const fi17Prices: Invariant = (view) => {
     step(step) {
       left.note(step);
       const { fleet, before, after } = step;
-      for (const entry of after as readonly (RosterEntry & Json)[]) {
+      for (const entry of after as readonly Placed[]) {
         const was: Json = entryOf(before, entry.slot);
         const isPlaced = !was || was.candidate !== entry.candidate;
         if (entry.phase === 'wanted' && isPlaced && !left.has(fleet, entry.slot))
