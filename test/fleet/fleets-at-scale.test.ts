@@ -88,7 +88,7 @@ test(
     const reads = requests.filter(({ path }) => path === '/api/account').length;
     expect(reads).toBeLessThanOrEqual(seconds + 2);
     expect((await writesOf(url, 'ServiceFleet')) - before).toBeLessThanOrEqual(2 * many);
-    // Where the time of a machine does not count. On real processes it was 1.07 in a folder and 1.10 in a cluster, where
+    // Where the time of a machine does not count. On real processes it was 1.07 in a folder, and 1.10 and 1.24 in a cluster, where
     // there was four times as much to do as there are cores.
     if (isSimulated) expect(seconds).toBeLessThanOrEqual((1.1 * requests.length) / perSecond);
   },
