@@ -8,6 +8,8 @@ import { enableCompileCache } from 'node:module';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import type { Clock } from '../../src/base/index.ts';
+import type { ControlPlaneConfig } from '../../src/control-plane/domain/config.ts';
+import type { Store } from '../../src/control-plane/store/store.ts';
 import type { KubernetesApi } from '../../src/kubernetes/index.ts';
 import type { KubernetesServer } from './kubernetes/server.ts';
 import type { Terminal } from './terminal.ts';
@@ -51,6 +53,8 @@ export interface RunningPlane {
   close(): Promise<void>;
   /** As kill -9 does. Only a simulated one shares no process with the test. */
   crash?(): void;
+  /** Of a simulated one. */
+  readonly inside?: { readonly store: Store; readonly config: ControlPlaneConfig };
 }
 
 export interface World {

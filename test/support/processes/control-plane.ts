@@ -76,6 +76,13 @@ export class ControlPlane {
     this.#adminUrl = adminUrl;
   }
 
+  /** Of a simulated one that runs. */
+  get inside(): NonNullable<RunningPlane['inside']> {
+    const inside = this.#plane?.inside;
+    if (!inside) throw new Error('only a simulated control plane that runs can be seen from inside');
+    return inside;
+  }
+
   /** 0 picks a free one. */
   protected get port(): number {
     return this.url === '' ? 0 : Number(new URL(this.url).port);

@@ -20,12 +20,13 @@ export async function startPlane(
 ): Promise<RunningPlane> {
   const { scheduler } = time;
   const life = new Life(scheduler, () => time.wallMs, 0);
+  const settings = parseConfig(config ?? '{}', 'config.yaml');
   const { api, privates, store, close } = await openControlPlane({
     listen: nowhere,
     adminListen: nowhere,
     database,
     accounts: parseAccounts(accounts, 'accounts.yaml'),
-    ...(config === undefined ? {} : { config: parseConfig(config, 'config.yaml') }),
+    config: settings,
     timeScale,
     clock: life.clock,
     random: randomPort(stream(seed, 'control plane')),
@@ -45,6 +46,7 @@ export async function startPlane(
   return {
     url,
     adminUrl,
+    inside: { store, config: settings },
     close: async () => {
       leave();
       await close();
