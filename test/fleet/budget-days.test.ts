@@ -20,7 +20,7 @@ const timeZone = 'Europe/Madrid';
 const pollSeconds = 300;
 const horizonHours = 24;
 const hourlyMicros = 2_000_000;
-const monthlyMicros = 450_000_000;
+const monthlyMicros = 150_000_000;
 /** Of what is spent: what the last read does not have yet. */
 const tolerance = 0.005;
 

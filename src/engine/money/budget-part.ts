@@ -1,6 +1,6 @@
 /** What one object adds to the sums of its budgets. */
 import type { wire } from '../../api/index.ts';
-import { parseObjectKey, traitsOf, type Asked } from '../../resources/index.ts';
+import { parseObjectKey, traitsOf, type Asked, type ObjectKey } from '../../resources/index.ts';
 import type { ObjectRecord, StateStore } from '../../state/index.ts';
 import type { AccountHandle } from '../accounts.ts';
 import type { Fleet } from '../fleet/fleet.ts';
@@ -11,6 +11,8 @@ import type { Money } from './money.ts';
 export interface Part {
   /** The account (`namespace/name`) that its things are in. */
   readonly account: string | undefined;
+  /** Of a service, what owns it. */
+  readonly owner: ObjectKey | undefined;
   /** What its things cost, those without a shown price by their estimate. */
   readonly burn: bigint;
   /** The part of `burn` that no read shows. */
@@ -33,6 +35,7 @@ export interface Part {
 
 export const noPart: Part = {
   account: undefined,
+  owner: undefined,
   burn: 0n,
   estimated: 0n,
   isUnpriced: false,
@@ -79,10 +82,12 @@ export function partOf(record: ObjectRecord, sources: PartSources, before: Part 
   const { key, account } = record;
   const { money, nowMs, fleet } = sources;
   const things = thingsOf(record, sources);
-  const { micros: reserved, askedMicros: asked } = money.reservations.microsOf(key);
+  const { micros: reserved, askedMicros } = money.reservations.microsOf(key);
   const { kind } = parseObjectKey(key);
   const { spec } = fleet.planned(record);
-  const size = JSON.stringify(traitsOf(kind).asks?.(spec, record.kind));
+  const asked = traitsOf(kind).asks?.(spec, record.kind);
+  const size = JSON.stringify(asked);
+  const owner = asked?.compute && record.derived?.owner;
   const isWanted = record.deletionRequestedAt === undefined && traitsOf(kind).isAtRest?.(spec) !== true;
   const known = before && lastOf(before, nowMs);
   const isKept = known !== undefined && known.size === size && nowMs - known.atMs < keptMs;
@@ -93,7 +98,7 @@ export function partOf(record: ObjectRecord, sources: PartSources, before: Part 
   const isUnmade = isWanted && record.externalId === undefined && reserved === 0n;
   const unmade = isUnmade ? wantedMicros(record, sources) : undefined;
   const { isHolding: _, ...counted } = things;
-  return { account, ...counted, reserved, asked, last, spare, unmade };
+  return { account, owner, ...counted, reserved, asked: askedMicros, last, spare, unmade };
 }
 
 /** What the object would cost. 0 if nobody knows. */
@@ -146,7 +151,23 @@ function estimateOf(
   shown: Partial<Pick<wire.Service, 'region' | 'geography'>>,
 ): bigint {
   const asked = traitsOf(parseObjectKey(key).kind).asks?.(manifest.spec, state);
-  if (!asked) return 0n;
+  return asked ? pricedAs(asked, handle, money, shown) : 0n;
+}
+
+/** What a service of the owner would cost. 0 if nobody knows. */
+export function ownedMicros(owner: ObjectRecord, { fleet, handles, money }: PartSources): bigint {
+  const { asksOfOwned } = traitsOf(parseObjectKey(owner.key).kind);
+  const place = fleet.accountOf(owner);
+  const handle = place && handles.get(`${place.namespace}/${place.name}`);
+  return asksOfOwned && handle ? pricedAs(asksOfOwned(fleet.planned(owner).spec), handle, money, {}) : 0n;
+}
+
+function pricedAs(
+  asked: Asked,
+  handle: AccountHandle,
+  money: Money,
+  shown: Partial<Pick<wire.Service, 'region' | 'geography'>>,
+): bigint {
   const place = { region: shown.region ?? asked.region, geography: shown.geography ?? asked.geography };
   const book = money.books.book(handle);
   return demandsOf(asked).reduce((sum, demand) => sum + estimate(demand, place, book).micros, 0n);

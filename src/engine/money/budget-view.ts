@@ -1,5 +1,5 @@
 import type { BudgetTerms } from '../../resources/index.ts';
-import type { Tally } from '../plan/index.ts';
+import type { Course, Tally } from '../plan/index.ts';
 
 /** What a budget shows. */
 export interface BudgetView {
@@ -15,6 +15,8 @@ export interface BudgetView {
   readonly balanceMicros: bigint | undefined;
   /** Unix milliseconds. */
   readonly monthEndsAt: number;
+  /** Of fleets whose number changes with time, until then. */
+  readonly courses: () => readonly Course[];
   /** It is one too many for an object. */
   readonly isCrowded: boolean;
 }

@@ -14,6 +14,8 @@ export class Budget {
   readonly members = new Set<ObjectKey>();
   /** Accounts (`namespace/name`) that members are in, with their numbers. */
   readonly accounts = new Map<string, number>();
+  /** By owner: its services that cost something, and what they cost. */
+  readonly #owned = new Map<ObjectKey, { readonly count: number; readonly micros: bigint }>();
   readonly waiting = new Claims();
   /** Of members that were not asked for yet. */
   readonly unmade = new Claims();
@@ -82,6 +84,11 @@ export class Budget {
     this.held += times * heldFor(part);
     this.kept += times * (part.spare > part.reserved ? part.spare - part.reserved : 0n);
     this.estimated += times * part.estimated;
+    if (part.owner !== undefined && part.burn > 0n) {
+      const { count, micros } = this.ownedBy(part.owner);
+      if (count + sign === 0) this.#owned.delete(part.owner);
+      else this.#owned.set(part.owner, { count: count + sign, micros: micros + times * part.burn });
+    }
     if (part.isUnpriced) this.unpriced += sign;
     if (part.isUnseen) this.unseen += sign;
     if (part.isUnseen && this.unseen === 0) this.#isNews = true;
@@ -89,6 +96,10 @@ export class Budget {
     const count = (this.accounts.get(part.account) ?? 0) + sign;
     if (count > 0) this.accounts.set(part.account, count);
     else this.accounts.delete(part.account);
+  }
+
+  ownedBy(owner: ObjectKey): { readonly count: number; readonly micros: bigint } {
+    return this.#owned.get(owner) ?? { count: 0, micros: 0n };
   }
 
   /** `room`: of the budget when the claim was refused. */

@@ -40,7 +40,8 @@ import { Budget } from './budget.ts';
 import type { BudgetView } from './budget-view.ts';
 import { budgetGate } from './budget-gate.ts';
 import { byAge, isAbout } from './budget-scope.ts';
-import { heldFor, noPart, partOf, type Part, type PartSources } from './budget-part.ts';
+import { heldFor, noPart, ownedMicros, partOf, type Part, type PartSources } from './budget-part.ts';
+import { Forecasts } from './forecasts.ts';
 import type { Money } from './money.ts';
 
 export interface BudgetsOptions {
@@ -75,11 +76,14 @@ export class Budgets {
   readonly #asked = new Set<ObjectKey>();
   /** Objects for which something is kept, which ends by itself. */
   readonly #sparing = new Set<ObjectKey>();
+  readonly #forecasts: Forecasts;
   #snapshot: DesiredSnapshot | undefined;
 
   constructor(options: BudgetsOptions) {
     this.#options = options;
-    const { store, money } = options;
+    const { store, money, fleet, clock } = options;
+    const wouldCost = (owner: ObjectRecord) => ownedMicros(owner, this.#sources());
+    this.#forecasts = new Forecasts({ store, fleet, nowMs: () => clock.wallMs(), wouldCost });
     const moved = (key: ObjectKey) => void this.#moved.add(key);
     for (const key of store.everyKey()) moved(key);
     store.listen(moved);
@@ -122,6 +126,7 @@ export class Budgets {
     if (!budget) return undefined;
     const { members, unpriced, tally, waitingCount, isCrowded, terms } = budget;
     const figures = this.figures(budget);
+    const monthEndsAt = monthEnd(this.#options.clock.wallMs(), terms.timeZone);
     const unreadable = this.#accountsOf(budget).filter(
       (handle) => !handle.informer.current || handle.informer.failure,
     );
@@ -135,7 +140,8 @@ export class Budgets {
       tally,
       waiting: waitingCount,
       unreadable: unreadable.map(({ name }) => name),
-      monthEndsAt: monthEnd(this.#options.clock.wallMs(), terms.timeZone),
+      monthEndsAt,
+      courses: () => this.#forecasts.of(budget, monthEndsAt, (owner) => this.#countsOwned(budget, owner)),
       isCrowded,
     };
   }
@@ -246,6 +252,7 @@ export class Budgets {
     const touched = new Set<Budget>();
     const again: string[] = [];
     for (const key of moved) {
+      this.#forecasts.moved(key);
       if (traitsOf(parseObjectKey(key).kind).budget) again.push(...this.#placeBudget(key));
     }
     for (const namespace of again)

@@ -14,6 +14,7 @@ export {
   type BudgetFigures,
   type Claim,
 } from './budget.ts';
+export { courseSteps, forecast, type Course, type CourseStep, type Forecast } from './forecast.ts';
 export { firstTally, microsOf, readTally, storedTally, tallied, type Tally } from './tally.ts';
 export {
   afterGrant,

@@ -1,5 +1,5 @@
 /** The limits of a budget, each with what is used of it. Pure. */
-import { microsOf } from '../../engine/plan/index.ts';
+import { forecast, microsOf, type Forecast } from '../../engine/plan/index.ts';
 import type { BudgetLook } from './kind.ts';
 
 export interface Used {
@@ -27,18 +27,16 @@ export function usedOf({ view, tally, spec }: BudgetLook): readonly Used[] {
   return used;
 }
 
-/** What the month will have cost if everything stays as it is. */
-export function forecastMicros({ view, tally }: Pick<BudgetLook, 'view' | 'tally'>): bigint | undefined {
+/** What the month will have cost, by today's burn and the schedules of fleets. */
+export function forecastOf({ view, tally, spec }: BudgetLook): Forecast | undefined {
   if (!view || !tally) return undefined;
-  const leftMs = BigInt(Math.max(0, view.monthEndsAt - tally.at));
-  return microsOf(tally.spent + view.burnMicros * leftMs);
-}
-
-/** Unix milliseconds at which the monthly limit is reached then. Undefined if it is not. */
-export function exhaustedAt({ view, tally, spec }: BudgetLook): number | undefined {
   const { monthlyMicros } = spec.limits;
-  if (!view || !tally || monthlyMicros === undefined || view.burnMicros <= 0n) return undefined;
-  const left = BigInt(monthlyMicros) * 3_600_000n - tally.spent;
-  const at = tally.at + Number((left > 0n ? left : 0n) / view.burnMicros);
-  return at < view.monthEndsAt ? at : undefined;
+  return forecast({
+    spent: tally.spent,
+    at: tally.at,
+    burnMicros: view.burnMicros,
+    until: view.monthEndsAt,
+    courses: view.courses(),
+    limitMicros: monthlyMicros === undefined ? undefined : BigInt(monthlyMicros),
+  });
 }

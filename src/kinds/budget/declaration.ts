@@ -52,7 +52,9 @@ export const budget = declareKind({
     unattributedMicros: status.micros(
       'With `accountRef`: what the balance has lost beside that, such as charges for something else',
     ),
-    forecastMicros: status.micros('What the month will cost if everything stays as it is'),
+    forecastMicros: status.micros(
+      'What the month will cost at the burn of now, with the schedules of fleets',
+    ),
     exhaustedAt: status.time.describe('When the monthly limit is reached then; absent if it is not.'),
     runwayHours: z.number().optional().describe('With `accountRef`: for how many hours the balance lasts.'),
     countedAt: status.time.describe(

@@ -3,7 +3,7 @@ import { rfc3339 } from '../../base/index.ts';
 import { clampedMicros, microsOf, runwaySeconds, usdOf, type Tally } from '../../engine/plan/index.ts';
 import type { BudgetView } from '../../engine/index.ts';
 import type { Health, Statement } from '../../engine/status/index.ts';
-import { exhaustedAt, forecastMicros, usedOf, type Used } from './amounts.ts';
+import { forecastOf, usedOf, type Used } from './amounts.ts';
 import type { BudgetLook } from './kind.ts';
 
 const mostDays = 62;
@@ -21,8 +21,7 @@ export function observedBudget(look: BudgetLook): Record<string, unknown> {
   const { members, waiting, burnMicros, reservedMicros, unpriced, balanceMicros, terms } = view;
   const seconds =
     balanceMicros === undefined ? undefined : runwaySeconds(clampedMicros(balanceMicros), burnMicros);
-  const forecast = forecastMicros(look);
-  const until = exhaustedAt(look);
+  const ahead = forecastOf(look);
   return {
     members,
     waiting,
@@ -30,8 +29,8 @@ export function observedBudget(look: BudgetLook): Record<string, unknown> {
     reservedMicros: clampedMicros(reservedMicros),
     unpricedObjects: unpriced,
     ...(tally ? spentFields(tally, terms.scope.of === 'account') : {}),
-    ...(forecast === undefined ? {} : { forecastMicros: clampedMicros(forecast) }),
-    ...(until === undefined ? {} : { exhaustedAt: rfc3339(until) }),
+    ...(ahead ? { forecastMicros: clampedMicros(microsOf(ahead.amount)) } : {}),
+    ...(ahead?.exhaustedAt === undefined ? {} : { exhaustedAt: rfc3339(ahead.exhaustedAt) }),
     ...(seconds === undefined ? {} : { runwayHours: Math.floor(seconds / 360) / 10 }),
   };
 }

@@ -11,12 +11,10 @@
  * counts before one that stays, which counts again after it.
  */
 import { rfc3339 } from '../../base/index.ts';
-import { windowSpan } from '../../resources/index.ts';
 import type { CountOrShare } from './schema-counts.ts';
-import type { FleetSchedule, ServiceFleetSpec } from './schema.ts';
+import type { ServiceFleetSpec } from './schema.ts';
+import { countAt, inForce, type Counts, type Scaled } from './schema-wanted.ts';
 import type { FleetState } from './state.ts';
-
-export type Scaled = NonNullable<FleetState['scaled']>[number];
 
 export interface Wanted {
   readonly count: number;
@@ -30,20 +28,14 @@ export interface Wanted {
   readonly from?: string;
 }
 
-type Counts = Pick<ServiceFleetSpec, 'replicas' | 'minReplicas' | 'maxReplicas' | 'schedules'>;
-
 export function wantedReplicas(spec: Counts, nowMs: number, given: FleetState['scaled'] = []): Wanted {
-  const spans = (spec.schedules ?? []).map((schedule) => ({ schedule, span: windowSpan(schedule, nowMs) }));
-  const open = spans.find(({ span }) => span.isOpen)?.schedule;
-  const scaled = inForce(given, spec, nowMs).at(-1);
-  const times = [...spans.map(({ span }) => span.changesAt), scaled?.until ?? Number.POSITIVE_INFINITY];
-  const isByCommand = scaled !== undefined && open?.replicas === undefined;
+  const { count, schedule, scaled, changesAt } = countAt(spec, nowMs, given);
   return {
-    count: limited(spec, open, isByCommand ? scaled.replicas : spec.replicas),
-    schedule: open?.name,
-    scaled: isByCommand ? scaled : undefined,
-    changesAt: Math.min(Number.POSITIVE_INFINITY, ...times),
-    ...(isByCommand ? { from: commandText(spec, scaled) } : {}),
+    count,
+    schedule: schedule?.name,
+    scaled,
+    changesAt,
+    ...(scaled ? { from: commandText(spec, scaled) } : {}),
   };
 }
 
@@ -51,11 +43,6 @@ export function wantedReplicas(spec: Counts, nowMs: number, given: FleetState['s
 function commandText(spec: Counts, { until }: Scaled): string {
   const end = until === undefined ? '' : ` until ${rfc3339(until)}`;
   return `command scale${end}, replicas of the document: ${spec.replicas}`;
-}
-
-/** The one that stays first, that for a time last. An edit of `replicas` ends both. */
-function inForce(given: FleetState['scaled'] = [], spec: Counts, nowMs: number): Scaled[] {
-  return given.filter(({ of, until = Number.POSITIVE_INFINITY }) => of === spec.replicas && nowMs < until);
 }
 
 export function scaledWith(
@@ -66,12 +53,6 @@ export function scaledWith(
 ): Scaled[] {
   if (asked.until === undefined) return [asked];
   return [...inForce(given, spec, nowMs).filter(({ until }) => until === undefined), asked];
-}
-
-function limited(spec: Counts, open: FleetSchedule | undefined, replicas: number): number {
-  const most = open?.maxReplicas ?? Math.max(spec.maxReplicas, open?.minReplicas ?? 0);
-  const least = Math.min(open?.minReplicas ?? spec.minReplicas, most);
-  return Math.min(Math.max(open?.replicas ?? replicas, least), most);
 }
 
 /** In replicas, of so many. */

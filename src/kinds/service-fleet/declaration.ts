@@ -11,6 +11,7 @@ import { fleetHints } from './schema-hints.ts';
 import { serviceFleetDocument, type ReplicaTemplate } from './schema.ts';
 import { fleetState } from './state.ts';
 import { fleetVerbs } from './schema-commands.ts';
+import { countAt } from './schema-wanted.ts';
 
 export const serviceFleet = declareKind({
   name: 'ServiceFleet',
@@ -22,6 +23,12 @@ export const serviceFleet = declareKind({
   alsoCalled: ['ReplicaSet', 'Fleet'],
   home: 'accountRef',
   labelsOfOwned: ({ template }) => template.metadata.labels,
+  ownedAt: (spec, { scaled }, atMs) => countAt(spec, atMs, scaled),
+  asksOfOwned: ({ template: { spec }, placement }) => ({
+    region: placement?.candidates[0]?.region ?? spec.region ?? '',
+    geography: placement?.candidates[0]?.geography ?? spec.geography,
+    compute: placement?.candidates[0]?.resources ?? spec.resources,
+  }),
   scale: {
     specReplicasPath: '.spec.replicas',
     statusReplicasPath: '.status.replicas',

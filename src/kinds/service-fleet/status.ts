@@ -5,7 +5,7 @@ import { ownerLabel, type ConditionType } from '../../resources/index.ts';
 import type { OwnerRevision } from '../../state/index.ts';
 import { observedReferences } from '../container-service/status.ts';
 import { begunAnalyses } from './analysis.ts';
-import type { Scaled } from './counts.ts';
+import type { Scaled } from './schema-wanted.ts';
 import { inPhase } from './inputs.ts';
 import type { FleetLook } from './look.ts';
 import { hasContent, revisionName } from './revisions.ts';

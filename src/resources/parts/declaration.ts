@@ -89,6 +89,10 @@ export interface Traits<Name extends string, Spec, Referred extends string, Stat
   asks?(spec: Spec, state: State): Asked;
   /** The labels of what it owns. */
   labelsOfOwned?(spec: Spec): Readonly<Record<string, string>>;
+  /** How many services it is to own at a moment (Unix milliseconds), and when that changes next; infinite: never. */
+  ownedAt?(spec: Spec, state: State, atMs: number): { readonly count: number; readonly changesAt: number };
+  /** What each of them is to ask for, where it would be first. */
+  asksOfOwned?(spec: Spec): Asked;
   /** It is to cost nothing for now. */
   isAtRest?(spec: Spec): boolean;
   /** What it limits, of a budget, and what was counted so far. */
