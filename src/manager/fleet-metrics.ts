@@ -5,6 +5,7 @@ import { quotasOf, type AccountHandle } from '../engine/index.ts';
 import { managedKinds } from '../resources/index.ts';
 import type { Metrics } from '../telemetry/index.ts';
 import type { Manager } from './manager.ts';
+import { setBudgets } from './budget-metrics.ts';
 import { setReplicas } from './replica-metrics.ts';
 
 /** `isNamed`: each ServiceFleet has series of its own. */
@@ -12,6 +13,7 @@ export function collectFleetMetrics(metrics: Metrics, manager: Manager, clock: C
   manager.setWorkMetrics();
   setObjects(metrics, manager, clock.wallMs());
   setReplicas(metrics, manager.store, isNamed, clock.wallMs());
+  setBudgets(metrics, manager.store);
   // An account that is gone has no balance.
   const {
     balanceMicros,

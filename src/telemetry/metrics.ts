@@ -5,6 +5,7 @@
  * endpoints and accounts.
  */
 import { Counter, Gauge, Histogram, Registry } from 'prom-client';
+import { budgetMetrics } from './budget-metrics.ts';
 import { replicaMetrics } from './replica-metrics.ts';
 
 export type Metrics = ReturnType<typeof createMetrics>;
@@ -22,6 +23,7 @@ export function createMetrics() {
     ...accountMetrics(registers),
     ...capacityMetrics(registers),
     ...replicaMetrics(registers),
+    ...budgetMetrics(registers),
     ...kubernetesMetrics(registers),
   };
 }
