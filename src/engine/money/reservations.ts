@@ -15,11 +15,18 @@
  *
  * A price may become known or rise meanwhile. Then the reservation rises, but never falls.
  *
- * An answered request whose price never appears is given up after `patienceMs`.
+ * An answered request whose price never appears is given up after `patienceMs`, unless its thing is shown as being made, with a price of 0.
  */
 import type { wire } from '../../api/index.ts';
 import type { AccountSnapshot } from '../../observed/index.ts';
-import { clampedMicros, increaseMicros, mayShowSamePrice, priceOf, type Cost } from '../plan/index.ts';
+import {
+  clampedMicros,
+  holdsCompute,
+  increaseMicros,
+  mayShowSamePrice,
+  priceOf,
+  type Cost,
+} from '../plan/index.ts';
 import type { ObjectKey } from '../../resources/index.ts';
 import {
   readAsked,
@@ -234,6 +241,7 @@ export class Reservations {
       const { key, heardAtMs = Number.POSITIVE_INFINITY } = reservation;
       if (heardAtMs > snapshot.startedAtMs) continue;
       const shown = this.#shown(reservation, snapshot);
+      if (shown === 'being made') continue;
       if (shown === 'not yet' && nowMs - heardAtMs < patienceMs) continue;
       this.end(key);
       ended.push({ unknown: reservation.unknown, isUnpriced: shown === 'unpriced' });
@@ -244,16 +252,18 @@ export class Reservations {
   #shown(
     { key, of }: Reservation,
     { services, volumes }: AccountSnapshot,
-  ): 'priced' | 'unpriced' | 'not yet' {
+  ): 'priced' | 'unpriced' | 'being made' | 'not yet' {
     const record = this.#store.record(key);
     const id = record?.externalId ?? '';
     const thing: wire.Service | wire.Volume | undefined = services.get(id) ?? volumes.get(id);
     if (!thing || of === 'creation-to-follow' || isOlder(thing, record)) return 'not yet';
     const price = priceOf(thing.hourlyMicros);
-    const isSettled = settledStates.has((thing['state'] ?? thing['status']) as string | undefined);
+    const state = (thing['state'] ?? thing['status']) as string | undefined;
+    const isSettled = settledStates.has(state);
     // A price of 0 may be that of a thing that is not in use yet.
     if (price !== undefined && (price > 0n || isSettled)) return 'priced';
-    return isSettled ? 'unpriced' : 'not yet';
+    if (isSettled) return 'unpriced';
+    return price === 0n && holdsCompute({ state }) ? 'being made' : 'not yet';
   }
 
   #of(key: ObjectKey): Reservation | undefined {

@@ -86,6 +86,16 @@ describe('what a request reserves', () => {
     expect(open.openMicros(account)).toBe(0n);
   });
 
+  test('stays for hours while the thing is being made and shows a price of 0', () => {
+    const open = taken();
+    open.heard(key, 0);
+    const making = aService({ revision: 5, state: 'provisioning', hourlyMicros: 0 });
+    open.observe(account, snapshot(1, making), 7_200_000);
+    expect(open.openMicros(account)).toBe(7n);
+    open.observe(account, snapshot(1, aService({ ...making, state: 'deleting' })), 7_200_000);
+    expect(open.openMicros(account)).toBe(0n);
+  });
+
   test('does not count against the same request when its turn comes, and does against the next one', () => {
     const open = taken();
     expect(open.openMicros(account, key)).toBe(0n);
