@@ -9,6 +9,9 @@ import { digestKey, systemClock, systemRandom } from '../../src/base/index.ts';
 import { createClusterSource, type DesiredSnapshot } from '../../src/desired/index.ts';
 import { Manager, collectFleetMetrics, watchedByStore } from '../../src/manager/index.ts';
 import { defaultShortenedGrace } from '../../src/engine/index.ts';
+import type { Budgets } from '../../src/engine/money/budgets.ts';
+import { Money } from '../../src/engine/money/money.ts';
+import type { Reservations } from '../../src/engine/money/reservations.ts';
 import type { ObjectKey } from '../../src/resources/index.ts';
 import { ClusterStore } from '../../src/state/index.ts';
 import { createMetrics } from '../../src/telemetry/index.ts';
@@ -17,7 +20,12 @@ import { MemoryCluster, base64 } from '../../test/support/memory-cluster.ts';
 export interface ScaleWorkload {
   readonly accounts: number;
   readonly servicesPerAccount: number;
+  /** About all services of an account; default none. */
+  readonly budgetsPerAccount?: number;
 }
+
+/** Never reached. */
+const limits = { hourlyMicros: 1_000_000_000, monthlyMicros: 1_000_000_000_000_000 };
 
 const logger = pino({ level: 'silent' });
 const resources = { gpuCount: 0, cpu: 1, memoryGb: 1 };
@@ -42,6 +50,8 @@ export class ScaleWorld {
   readonly #waiting = new Map<ObjectKey, () => void>();
   readonly #metrics = createMetrics();
   readonly #manager: Manager;
+  #budgets: Budgets | undefined;
+  #reservations: Reservations | undefined;
   #passes = 0;
   #balance = 1e12;
   #edits = 0;
@@ -50,6 +60,15 @@ export class ScaleWorld {
     this.#workload = workload;
     this.#bodies = Array.from({ length: workload.accounts }, (_, account) => this.#servicesOf(account));
     this.#declare();
+    const { useBudgets } = Money.prototype;
+    const keep = (money: Money, budgets: Budgets) => {
+      this.#budgets = budgets;
+      this.#reservations = money.reservations;
+    };
+    Money.prototype.useBudgets = function use(this: Money, budgets) {
+      keep(this, budgets);
+      useBudgets.call(this, budgets);
+    };
     const identity = { digestKey: digestKey(Buffer.alloc(32, 7)), ownerName: 'bench' };
     // Nothing is written: what the API server does with a status is not this process's CPU.
     const store = new ClusterStore({ api: undefined, identity, clock: systemClock, random: systemRandom });
@@ -114,6 +133,12 @@ export class ScaleWorld {
     await passed;
   }
 
+  /** What the world's manager asks before something costs more. Only with budgets. */
+  get money(): { readonly budgets: Budgets; readonly reservations: Reservations } {
+    if (!this.#budgets || !this.#reservations) throw new Error('the manager has no budgets');
+    return { budgets: this.#budgets, reservations: this.#reservations };
+  }
+
   /** One account is read, and only its balance is another one. */
   async read(): Promise<void> {
     this.#edits += 1;
@@ -148,7 +173,7 @@ export class ScaleWorld {
   }
 
   #declare(): void {
-    const { accounts, servicesPerAccount } = this.#workload;
+    const { accounts, servicesPerAccount, budgetsPerAccount = 0 } = this.#workload;
     for (let account = 0; account < accounts; account += 1) {
       const namespace = namespacesOfAccounts(account);
       this.#cluster.put('Secret', {
@@ -166,6 +191,11 @@ export class ScaleWorld {
       });
       for (let service = 0; service < servicesPerAccount; service += 1)
         this.#putService(account, service, {});
+      for (let budget = 0; budget < budgetsPerAccount; budget += 1) {
+        const scope = budget % 2 === 0 ? { namespace: true } : { accountRef: { name: 'default' } };
+        const metadata = { name: `budget-${budget}`, namespace };
+        this.#cluster.put('Budget', { metadata, spec: { ...scope, limits } });
+      }
     }
   }
 

@@ -112,10 +112,9 @@ export class AccountRegistry implements Accounts {
   }
 
   resolve(namespace: string, name: string): ResolvedAccount {
-    const key = accountKey(`${namespace}/${name}`);
     const own = this.#entries.get(`${namespace}/${name}`);
     if (own?.origin.kind === 'document') return { kind: 'usable', handle: own.handle };
-    if (this.#snapshot?.unusable.has(key)) {
+    if (this.#snapshot?.unusable.has(accountKey(`${namespace}/${name}`))) {
       const message = `the document of Account ${name} can't be used; correct it first`;
       return { kind: 'problem', reason: 'AccountInvalid', message };
     }

@@ -8,7 +8,6 @@ import {
   increaseMicros,
   limitText,
   priorityOf,
-  roomOf,
   usdOf,
   type BudgetFigures,
   type Claim,
@@ -22,7 +21,7 @@ interface BudgetGateOptions {
   readonly budgets: {
     gatingOf(key: ObjectKey): readonly Budget[];
     partOf(key: ObjectKey): Part;
-    figures(budget: Budget): BudgetFigures;
+    figures(budget: Budget, wallMs: number): BudgetFigures;
     unreadOf(budget: Budget): readonly string[];
   };
   readonly fleet: Fleet;
@@ -44,21 +43,18 @@ export function budgetGate(
   if (gating.length === 0) return undefined;
   const record = fleet.store.record(key);
   const given = record ? fleet.planned(record).annotations : {};
-  if (isAhead(given[annotations.allowOverspendUntil], clock.wallMs())) return undefined;
+  const wallMs = clock.wallMs();
+  if (isAhead(given[annotations.allowOverspendUntil], wallMs)) return undefined;
   const part = budgets.partOf(key);
   const increase = increaseOf(cost, part, replaces);
   const more = moreFor(part, increase);
   // Of what existed before and costs nothing now.
   const isRepair = part.spare > 0n || (record?.externalId !== undefined && part.burn === 0n);
   const base = { key, isRepair, priority: priorityOf(given), micros: more };
+  const nowMs = clock.monotonicMs();
   for (const budget of gating) {
-    const gate = gateOf(
-      options,
-      budget,
-      { ...base, sinceMs: budget.waitsSince(key) ?? clock.monotonicMs() },
-      part,
-      cost,
-    );
+    const claim = { ...base, sinceMs: budget.waitsSince(key) ?? nowMs };
+    const gate = gateOf(options, budget, claim, part, cost, wallMs);
     if (!gate) continue;
     // One that allows it keeps nothing for it meanwhile. What all allow keeps its place until the end of the pass (`concluded`).
     for (const other of gating) if (other !== budget) other.leaves(key);
@@ -83,27 +79,26 @@ function gateOf(
   claim: Claim,
   part: Part,
   cost: Cost,
+  wallMs: number,
 ): Gate | undefined {
   const { terms } = budget;
   const key = claim.key as ObjectKey;
   budget.wasAsked(key);
-  const name = `Budget ${parseObjectKey(budget.key).name}`;
-  const figures = budgets.figures(budget);
-  const would = `this would add ${usdOf(claim.micros)}/h (${cost.basis})`;
+  const figures = budgets.figures(budget, wallMs);
   if (budget.isBroken) {
     budget.isStuck(key);
-    const message = `the document of ${name} can't be used, so what would cost more waits; correct it, or delete the budget`;
+    const message = `the document of ${budget.noun} can't be used, so what would cost more waits; correct it, or delete the budget`;
     return { kind: 'wait', reason: 'BudgetInvalid', message, recheckAfterMs };
   }
   const refused = (message: string): Gate => ({
     kind: 'wait',
     reason: 'BudgetExceeded',
-    message: `${name}: ${message}`,
+    message: `${budget.noun}: ${message}`,
     recheckAfterMs,
   });
   if (budget.unseen > 0 && claim.micros > 0n) {
     budget.isStuck(key);
-    const message = `${name}: nobody knows what is left of it, because ${budget.unseen} of its objects are in accounts that were not read yet: ${budgets.unreadOf(budget).join(', ')}`;
+    const message = `${budget.noun}: nobody knows what is left of it, because ${budget.unseen} of its objects are in accounts that were not read yet: ${budgets.unreadOf(budget).join(', ')}`;
     return { kind: 'wait', reason: 'AwaitingObservation', message };
   }
   if (terms.unpriced === 'Block' && cost.basis === 'unknown') {
@@ -119,14 +114,15 @@ function gateOf(
       `${limitText('perObject', terms, figures)}, and this would cost ${usdOf(cost.afterMicros)}/h (${cost.basis})`,
     );
   }
-  const room = roomOf(terms, figures);
+  const room = budget.room(figures);
   if (!room || claim.micros <= 0n) return undefined;
   const free = room.micros + askedOf(part);
+  const would = () => `this would add ${usdOf(claim.micros)}/h (${cost.basis})`;
   if (claim.micros > free) {
     budget.waits(claim, room.micros);
     const end =
-      room.limit === 'monthly' ? `; the month ends at ${rfc3339(clock.wallMs() + figures.monthLeftMs)}` : '';
-    return refused(`${limitText(room.limit, terms, figures)}; ${would}${end}`);
+      room.limit === 'monthly' ? `; the month ends at ${rfc3339(wallMs + figures.monthLeftMs)}` : '';
+    return refused(`${limitText(room.limit, terms, figures)}; ${would()}${end}`);
   }
   // What was let through keeps its turn until its request is sent.
   if (part.asked > 0n) return undefined;
@@ -138,7 +134,7 @@ function gateOf(
   budget.waits(claim, room.micros);
   const { kind, name: other } = parseObjectKey(first.key as ObjectKey);
   return refused(
-    `${limitText(room.limit, terms, figures)}; ${would}, and ${kind} ${other}, which comes first, needs ${usdOf(first.micros)}/h of that`,
+    `${limitText(room.limit, terms, figures)}; ${would()}, and ${kind} ${other}, which comes first, needs ${usdOf(first.micros)}/h of that`,
   );
 }
 

@@ -1,16 +1,29 @@
 /** One budget: its sums, and who waits for it. */
 import { sameValue } from '../../base/index.ts';
-import type { BudgetTerms, ObjectKey } from '../../resources/index.ts';
-import { passedLimits, reached, roomOf, type BudgetFigures, type Claim, type Tally } from '../plan/index.ts';
+import { parseObjectKey, type BudgetTerms, type ObjectKey } from '../../resources/index.ts';
+import {
+  microsOf,
+  passedLimits,
+  reached,
+  roomOf,
+  type BudgetFigures,
+  type Claim,
+  type Room,
+  type Tally,
+} from '../plan/index.ts';
 import { heldFor, type Part } from './budget-part.ts';
 import { Claims } from './claims.ts';
 
 /** More are woken when these have had their turn. */
 const mostWoken = 100;
+const hourMs = 3_600_000;
 
 export class Budget {
   readonly key: ObjectKey;
   readonly createdAt: number;
+  readonly namespace: string;
+  /** In messages. */
+  readonly noun: string;
   readonly members = new Set<ObjectKey>();
   /** Accounts (`namespace/name`) that members are in, with their numbers. */
   readonly accounts = new Map<string, number>();
@@ -23,7 +36,9 @@ export class Budget {
   /** Its document can't be used: members wait. */
   isBroken: boolean;
   isCrowded = false;
-  tally: Tally | undefined;
+  #tally: Tally | undefined;
+  /** Of the month, in whole micro-USD. */
+  spentMicros = 0n;
   burn = 0n;
   /** Beside the burn: what is reserved for members, or kept for them. */
   held = 0n;
@@ -35,15 +50,35 @@ export class Budget {
   unseen = 0;
   /** Objects that wait for another document of the budget, or for an account to be read. */
   readonly #stuck = new Set<ObjectKey>();
+  #room:
+    | {
+        readonly terms: BudgetTerms;
+        readonly figures: BudgetFigures;
+        readonly aheadMs: number;
+        readonly room: Room | undefined;
+      }
+    | undefined;
   #refusedAt: bigint | undefined;
   #isNews = false;
   #shown = '';
 
   constructor(key: ObjectKey, terms: BudgetTerms, isBroken: boolean, createdAt: number) {
     this.key = key;
+    const { namespace, name } = parseObjectKey(key);
+    this.namespace = namespace;
+    this.noun = `Budget ${name}`;
     this.terms = terms;
     this.isBroken = isBroken;
     this.createdAt = createdAt;
+  }
+
+  get tally(): Tally | undefined {
+    return this.#tally;
+  }
+
+  set tally(tally: Tally | undefined) {
+    this.#tally = tally;
+    this.spentMicros = microsOf(tally?.spent ?? 0n);
   }
 
   get waitingCount(): number {
@@ -102,6 +137,23 @@ export class Budget {
     return this.#owned.get(owner) ?? { count: 0, micros: 0n };
   }
 
+  /** As `roomOf`, which is not computed anew for the same figures. */
+  room(figures: BudgetFigures): Room | undefined {
+    const known = this.#room;
+    const aheadMs = Math.min(figures.monthLeftMs, this.terms.horizonHours * hourMs);
+    const isSame =
+      known?.terms === this.terms &&
+      known.aheadMs === aheadMs &&
+      known.figures.burnMicros === figures.burnMicros &&
+      known.figures.reservedMicros === figures.reservedMicros &&
+      known.figures.spentMicros === figures.spentMicros &&
+      known.figures.balanceMicros === figures.balanceMicros;
+    if (isSame) return known.room;
+    const room = roomOf(this.terms, figures);
+    this.#room = { terms: this.terms, figures, aheadMs, room };
+    return room;
+  }
+
   /** `room`: of the budget when the claim was refused. */
   waits(claim: Claim, room: bigint | undefined): void {
     const key = claim.key as ObjectKey;
@@ -143,7 +195,7 @@ export class Budget {
 
   /** Those that wait and find more room than before. */
   toWake(figures: BudgetFigures): readonly ObjectKey[] {
-    const room = this.gates ? roomOf(this.terms, figures)?.micros : undefined;
+    const room = this.gates ? this.room(figures)?.micros : undefined;
     const isMore = this.#refusedAt !== undefined && (room === undefined || room > this.#refusedAt);
     if (!isMore && !this.#isNews) return [];
     this.#refusedAt = room;

@@ -27,7 +27,6 @@ import type { Fleet } from '../fleet/fleet.ts';
 import {
   burnMicrosPerHour,
   firstTally,
-  microsOf,
   priorityOf,
   readTally,
   tallied,
@@ -171,17 +170,16 @@ export class Budgets {
     return isAbout(budget.terms.scope, labels, this.#options.fleet.accountOf(record)?.name);
   }
 
-  figures(budget: Budget): BudgetFigures {
-    const { clock, money } = this.#options;
+  figures(budget: Budget, now = this.#options.clock.wallMs()): BudgetFigures {
+    const { money } = this.#options;
     const { scope, timeZone } = budget.terms;
     const handle = scope.of === 'account' ? this.#accountOf(budget) : undefined;
-    const now = clock.wallMs();
     const balance = handle?.informer.balanceMicros;
     const own = scope.of === 'account' ? money.openMicros(handle?.name) + budget.kept : budget.held;
     return {
       burnMicros: scope.of === 'account' ? this.#burnOf(handle) + budget.estimated : budget.burn,
       reservedMicros: own,
-      spentMicros: microsOf(budget.tally?.spent ?? 0n),
+      spentMicros: budget.spentMicros,
       monthLeftMs: monthEnd(now, timeZone) - now,
       balanceMicros: balance === undefined ? undefined : BigInt(Math.floor(balance)),
     };
@@ -362,9 +360,9 @@ export class Budgets {
 
   // ---- accounts -------------------------------------------------------------------------------------
 
-  #accountOf({ key, terms: { scope } }: Budget): AccountHandle | undefined {
+  #accountOf({ namespace, terms: { scope } }: Budget): AccountHandle | undefined {
     if (scope.of !== 'account') return undefined;
-    const resolved = this.#options.accounts.resolve(parseObjectKey(key).namespace, scope.name);
+    const resolved = this.#options.accounts.resolve(namespace, scope.name);
     return resolved.kind === 'usable' ? resolved.handle : undefined;
   }
 

@@ -212,10 +212,10 @@ export class Reservations {
     return isAsked ? sum - own.micros + (own.before?.micros ?? 0n) : sum;
   }
 
-  /** Accounts with reservations. */
+  /** Accounts with reservations, or that had some. */
   accounts(): Iterable<string> {
     this.#rebuild();
-    return [...this.#open].filter(([, open]) => open.size > 0).map(([account]) => account);
+    return this.#open.keys();
   }
 
   #roomMicros(account: string): bigint {

@@ -24,8 +24,10 @@ export class SharedBalances {
 
   /** The accounts among `accounts` that share the balance of `name`, without itself. */
   others(name: string, accounts: Iterable<string>): string[] {
+    const all = [...accounts].filter((other) => other !== name);
+    if (all.length === 0) return all;
     const balance = this.#balanceOf(name);
-    return [...accounts].filter((other) => other !== name && this.#balanceOf(other) === balance);
+    return all.filter((other) => this.#balanceOf(other) === balance);
   }
 
   #balanceOf(name: string): string {

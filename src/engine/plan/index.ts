@@ -13,6 +13,7 @@ export {
   usdOf,
   type BudgetFigures,
   type Claim,
+  type Room,
 } from './budget.ts';
 export { courseSteps, forecast, type Course, type CourseStep, type Forecast } from './forecast.ts';
 export { firstTally, microsOf, readTally, storedTally, tallied, type Tally } from './tally.ts';
