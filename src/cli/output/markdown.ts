@@ -12,7 +12,16 @@
 import { InvalidArgumentError } from 'commander';
 import type { Change, FleetPlan, Held, PlanBudget } from '../../manager/index.ts';
 import { code, htmlCode } from './markdown-text.ts';
-import { costLine, costText, differenceLines, identity, overlayText, renderSummary, usd } from './render.ts';
+import {
+  costLine,
+  costText,
+  differenceLines,
+  identity,
+  overlayText,
+  renderSummary,
+  usd,
+  waitingText,
+} from './render.ts';
 
 export interface MarkdownOptions {
   /** Of the result, in UTF-16 units: at least as many as characters. */
@@ -128,9 +137,10 @@ function budgetLine({
   nowMicros,
   thenMicros,
   verdict,
+  waiting,
 }: PlanBudget): string {
   const amounts = `${usd(nowMicros)} → ${usd(thenMicros)} of ${usd(limitMicros)} (${limit})`;
-  return `- ${code(`${namespace}/${name}`)} ${verdict === 'ok' ? 'ok' : `**${verdict}**`}: ${code(amounts)}`;
+  return `- ${code(`${namespace}/${name}`)} ${verdict === 'ok' ? 'ok' : `**${verdict}**`}: ${code(`${amounts}${waitingText(waiting)}`)}`;
 }
 
 function heldLine(held: Held): string {

@@ -142,7 +142,8 @@ const limitUnits: Readonly<Record<string, string>> = {
 };
 const mostNamed = 3;
 
-function waitingText(waiting: readonly ObjectKey[]): string {
+/** Which changes will wait for a budget. */
+export function waitingText(waiting: readonly ObjectKey[]): string {
   if (waiting.length === 0) return '';
   const names = waiting.slice(0, mostNamed).map((key) => identity(parseObjectKey(key)));
   const more = waiting.length > mostNamed ? ', …' : '';
@@ -153,7 +154,6 @@ function signedUsd(micros: number): string {
   return `${micros < 0 ? '-' : '+'}${usd(Math.abs(micros))}`;
 }
 
-/** In cents, or, where that would be next to nothing, in hundredths of them. */
 export function usd(micros: number): string {
   return usdOf(BigInt(Math.round(micros)));
 }

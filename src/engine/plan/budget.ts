@@ -146,11 +146,17 @@ export function givesWayTo(
 
 // ---- messages ----------------------------------------------------------------------------------------------
 
-/** `$1.94` */
+/** `$1.94`, `$12,300.00`; of small amounts with more digits: `$0.0135`, `$0.000140`. */
 export function usdOf(micros: bigint): string {
   const amount = clampedMicros(micros < 0n ? -micros : micros);
-  const text = (amount / 1_000_000).toFixed(amount > 0 && amount < 100_000 ? 4 : 2);
-  return `${micros < 0n ? '-' : ''}$${text}`;
+  const [whole = '', rest] = (amount / 1_000_000).toFixed(decimalsOf(amount)).split('.');
+  const grouped = whole.replaceAll(/\B(?=(?:\d{3})+$)/g, ',');
+  return `${micros < 0n ? '-' : ''}$${grouped}.${rest}`;
+}
+
+function decimalsOf(micros: number): number {
+  if (micros === 0 || micros >= 100_000) return 2;
+  return micros < 1000 ? 6 : 4;
 }
 
 /** What the limit is, and how much of it is used. */

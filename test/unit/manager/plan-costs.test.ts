@@ -100,7 +100,7 @@ test('a creation shows what it costs and where that comes from, and the plan wha
   ]);
   const text = renderPlan(plan, palette({}, {}));
   expect(text).toContain('+ ContainerService default/web  create  Create  +$1.94/h (declared)');
-  expect(text).toContain('Cost: $0.00/h → $3.89/h (+$3.89/h, about +$2839.70 a month of 730 h)');
+  expect(text).toContain('Cost: $0.00/h → $3.89/h (+$3.89/h, about +$2,839.70 a month of 730 h)');
 });
 
 test('a price that nobody tells is no price', async () => {
