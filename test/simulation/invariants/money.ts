@@ -11,8 +11,12 @@
  *
  * BI1: with a budget, what runs by the latest read, and all that is in flight, stays within its limit; but for what makes anew, or starts again, what
  * cost as much within the last hour. A limit counts for a while after it was lowered: nobody may have heard of it yet.
+ *
+ * BI2: what is in flight for an object is in the estimate of its newest intent, before the request is sent and as long as no read shows it. So
+ * the next process reserves it, too. An intent whose price nobody knows has it in the list of what is unknown.
  */
 import type { ObjectKey } from '../../../src/resources/index.ts';
+import type { Intent } from '../../../src/state/index.ts';
 import { providerPrices } from '../plane.ts';
 import { idIn, isMutation, type Exchange, type Invariant, type Json, type View } from '../watch.ts';
 
@@ -173,6 +177,18 @@ export const s15Money: Invariant = (view) => {
         `${method} ${path}: ${burn} micro-USD an hour run in the ${budget.scope}, and ${committed} are in flight; the budget is ${budget.limit}`,
       );
   };
+  const checkReserved = (object: ObjectKey, intent: Intent | undefined) => {
+    const open = [...inFlight.values()].filter(
+      (each) => each.object === object && !each.isProbe && !isFree(each, view),
+    );
+    const micros = open.reduce((sum, each) => sum + each.micros, 0);
+    const { estimateMicros = 0, unknown = [] } = intent?.estimate ?? {};
+    if (estimateMicros < micros && unknown.length === 0)
+      view.violated(
+        'BI2',
+        `${object}: ${micros} micro-USD an hour are in flight, and its newest intent has ${estimateMicros}`,
+      );
+  };
   const remember = ({ services, volumes }: Json) => {
     const byId = new Map([...services, ...volumes].map((thing: Json) => [thing.id, thing]));
     for (const { key, externalId } of view.disk.records()) {
@@ -227,6 +243,7 @@ export const s15Money: Invariant = (view) => {
       // A repetition does not undo what an earlier copy has done.
       const { id = idIn(path), isDelivered = false } = inFlight.get(key) ?? {};
       inFlight.set(key, { ...counted, object, id, isDelivered, heardAtMs: undefined });
+      if (object) checkReserved(object, view.disk.intent(object));
     },
     delivered({ key = '', reply }) {
       const each = inFlight.get(key);
@@ -258,6 +275,7 @@ export const s15Money: Invariant = (view) => {
       if (write.kind === 'save' && write.intent) {
         const { outcome, idempotencyKey } = write.intent;
         if (['refused', 'not-sent', 'not-applied'].includes(outcome)) inFlight.delete(idempotencyKey);
+        checkReserved(write.intent.object, write.intent);
       }
       if (write.kind !== 'remove') return;
       for (const [key, { object }] of inFlight) if (object === write.key) inFlight.delete(key);
