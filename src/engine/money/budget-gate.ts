@@ -47,6 +47,7 @@ export function budgetGate(
   if (isAhead(given[annotations.allowOverspendUntil], wallMs)) return undefined;
   const part = budgets.partOf(key);
   const increase = increaseOf(cost, part, replaces);
+  if (increase === 0n && cost.basis !== 'unknown') return undefined;
   const more = moreFor(part, increase);
   // Of what existed before and costs nothing now.
   const isRepair = part.spare > 0n || (record?.externalId !== undefined && part.burn === 0n);

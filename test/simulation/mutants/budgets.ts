@@ -99,4 +99,26 @@ export const budgets: readonly Mutant[] = [
           },
       ),
   },
+  {
+    breaks: 'what is reserved is not recorded with the intent',
+    foundBy: ['BI2'],
+    crowd: 'budgeted',
+    seed: 1,
+    patch: () =>
+      replaced(
+        Reservations.prototype,
+        'take',
+        (take): Reservations['take'] =>
+          function unrecorded(this: Reservations, key, account, cost, of) {
+            return { ...take.call(this, key, account, cost, of), estimateMicros: 0 };
+          },
+      ),
+  },
+  {
+    breaks: 'a request that costs nothing takes the place of one that is not shown yet',
+    foundBy: ['BI1', 'BI2'],
+    crowd: 'budgeted',
+    seed: 16,
+    patch: () => replaced(Reservations.prototype, 'carried', () => () => undefined),
+  },
 ];

@@ -182,3 +182,61 @@ describe('what a step costs', () => {
     );
   });
 });
+
+describe('no amount without a basis (BI6)', () => {
+  const demands: fc.Arbitrary<Demand> = fc.oneof(
+    fc.record({
+      compute: fc.record({
+        gpuCount: fc.integer({ min: 0, max: 2 }),
+        cpu: fc.integer({ min: 1, max: 3 }),
+        memoryGb: fc.integer({ min: 1, max: 3 }),
+      }),
+    }),
+    fc.record({ storageGb: fc.integer({ min: 1, max: 50 }) }),
+  );
+  const prices = fc.record(
+    {
+      gpuHourMicros: fc.nat(1000),
+      cpuHourMicros: fc.nat(1000),
+      memoryGbHourMicros: fc.nat(1000),
+      storageGbHourMicros: fc.nat(1000),
+    },
+    { requiredKeys: [] },
+  );
+  const books: fc.Arbitrary<PriceBook> = fc
+    .record({
+      observed: fc.array(
+        fc.record({ demand: demands, hourlyMicros: fc.option(fc.nat(1000), { nil: undefined }) }),
+      ),
+      declared: fc.array(prices, { maxLength: 2 }),
+      catalog: fc.option(prices, { nil: undefined }),
+    })
+    .map(({ observed, declared: own, catalog: shown }) =>
+      book({
+        observed: observed.map((each) => seen(each)),
+        declared: own.map((each) => ({ region: 'standard', ...each })),
+        catalog: new Map(shown ? [['standard', shown]] : []),
+      }),
+    );
+
+  test('an estimate is unknown when the price of any part is, and is never a silent 0', () => {
+    const charges = fc.array(demands, { maxLength: 3 });
+    let unknown = 0;
+    fc.assert(
+      fc.property(charges, charges, books, (before, after, given) => {
+        const cost = costOf({ place: europe, before: { demands: before }, after: { demands: after } }, given);
+        const parts = [...before, ...after].map((each) => estimate(each, europe, given));
+        expect(['observed', 'declared', 'catalog', 'unknown']).toContain(cost.basis);
+        expect(cost.basis === 'unknown').toBe(parts.some(({ basis }) => basis === 'unknown'));
+        const isListed = after.every((each) => {
+          const { basis, notShown } = estimate(each, europe, given);
+          return basis !== 'unknown' || notShown || cost.unknown.includes(demandText(each, europe));
+        });
+        expect(isListed).toBe(true);
+        if (cost.basis === 'unknown') unknown += 1;
+      }),
+      { numRuns: 500 },
+    );
+    expect(unknown).toBeGreaterThan(20);
+  });
+});

@@ -1,0 +1,135 @@
+/** BI1 and BI7 of the gate itself, for any amounts. */
+import * as fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { Budget } from '../../../../src/engine/money/budget.ts';
+import { budgetGate } from '../../../../src/engine/money/budget-gate.ts';
+import { askedOf, heldFor, moreFor, noPart, type Part } from '../../../../src/engine/money/budget-part.ts';
+import type { BudgetFigures, Cost } from '../../../../src/engine/plan/index.ts';
+import { objectKey, type BudgetTerms } from '../../../../src/resources/index.ts';
+import { ManualClock } from '../../../support/manual-clock.ts';
+
+type Options = Parameters<typeof budgetGate>[0];
+
+const key = objectKey('ContainerService', 'default', 'web');
+const hourMs = 3_600_000;
+const rarely = fc.integer({ min: 0, max: 9 }).map((draw) => draw === 0);
+const micros = fc.bigInt({ min: 0n, max: 1000n });
+const limit = fc.oneof(fc.integer({ min: 1, max: 3000 }), fc.integer({ min: 1, max: 100_000 }));
+
+const terms: fc.Arbitrary<BudgetTerms> = fc
+  .record({
+    hourlyMicros: fc.option(limit, { nil: undefined }),
+    monthlyMicros: fc.option(limit, { nil: undefined }),
+    perObjectHourlyMicros: fc.option(limit, { nil: undefined }),
+    runwayHours: fc.option(limit, { nil: undefined }),
+    horizonHours: fc.integer({ min: 1, max: 744 }),
+    unpriced: fc.constantFrom('Allow' as const, 'Block' as const),
+  })
+  .map(({ horizonHours, unpriced, ...limits }) => ({
+    scope: { of: 'namespace' as const },
+    limits,
+    timeZone: 'UTC',
+    horizonHours,
+    mode: 'Gate' as const,
+    warnAt: [80],
+    unpriced,
+  }));
+
+const figures: fc.Arbitrary<BudgetFigures> = fc.record({
+  burnMicros: micros,
+  reservedMicros: micros,
+  spentMicros: micros,
+  monthLeftMs: fc.integer({ min: 1, max: 744 * hourMs }),
+  balanceMicros: fc.option(fc.bigInt({ min: 0n, max: 100_000_000n }), { nil: undefined }),
+});
+
+const parts: fc.Arbitrary<Part> = fc
+  .record({ burn: micros, spare: micros, reserved: micros, share: fc.integer({ min: 0, max: 4 }) })
+  .map(({ share, ...part }) => ({ ...noPart, ...part, asked: (part.reserved * BigInt(share)) / 4n }));
+
+interface World {
+  readonly each: readonly {
+    readonly terms: BudgetTerms;
+    readonly figures: BudgetFigures;
+    readonly isBroken: boolean;
+  }[];
+  readonly part: Part;
+}
+
+const world: fc.Arbitrary<World> = fc.record({
+  each: fc.array(fc.record({ terms, figures, isBroken: rarely }), { minLength: 1, maxLength: 2 }),
+  part: parts,
+});
+
+function ask({ each, part }: World, cost: Cost, replaces: boolean) {
+  const budgets = each.map((given, index) => {
+    const budget = new Budget(objectKey('Budget', 'default', `b${index}`), given.terms, given.isBroken, 0);
+    return [budget, given.figures] as const;
+  });
+  const byBudget = new Map(budgets);
+  const options = {
+    budgets: {
+      gatingOf: () => [...byBudget.keys()],
+      partOf: () => part,
+      figures: (budget: Budget) => byBudget.get(budget) as BudgetFigures,
+      unreadOf: () => [],
+    },
+    fleet: { store: { record: () => undefined } },
+    clock: new ManualClock(),
+  } as unknown as Options;
+  return budgetGate(options, key, cost, replaces);
+}
+
+const known = { basis: 'observed', unknown: [] } as const;
+
+describe('a budget', () => {
+  test('refuses nothing that makes things cheaper, whatever it is about, and though its document is invalid (BI7)', () => {
+    const cheaper = fc.record({ world, less: micros, from: micros, replaces: fc.boolean() });
+    fc.assert(
+      fc.property(cheaper, ({ world: given, less, from, replaces }) => {
+        const before = replaces ? given.part.burn : from;
+        const afterMicros = before > less ? before - less : 0n;
+        expect(ask(given, { ...known, beforeMicros: before, afterMicros }, replaces)).toBeUndefined();
+      }),
+      { numRuns: 500 },
+    );
+  });
+
+  test('lets nothing through that brings what runs and what is reserved above a limit (BI1)', () => {
+    let passed = 0;
+    fc.assert(
+      fc.property(world, micros, ({ each, part }, increase) => {
+        const gate = ask({ each, part }, { ...known, beforeMicros: 0n, afterMicros: increase }, false);
+        if (gate || increase === 0n) return;
+        const more = moreFor(part, increase);
+        if (more === 0n) return;
+        passed += 1;
+        for (const { terms: given, figures: now, isBroken } of each) {
+          const { hourlyMicros, monthlyMicros, runwayHours, perObjectHourlyMicros } = given.limits;
+          // What its next request was reserved for is replaced.
+          const then = now.burnMicros + now.reservedMicros - askedOf(part) + more;
+          const aheadMs = Math.min(given.horizonHours * hourMs, now.monthLeftMs);
+          const month = Number(now.spentMicros) + (Number(then) * aheadMs) / hourMs;
+          expect(isBroken).toBe(false);
+          expect(Number(then)).toBeLessThanOrEqual(hourlyMicros ?? Infinity);
+          expect(month).toBeLessThanOrEqual((monthlyMicros ?? Infinity) + 1e-6);
+          expect(Number(increase)).toBeLessThanOrEqual(perObjectHourlyMicros ?? Infinity);
+          if (runwayHours !== undefined && now.balanceMicros !== undefined)
+            expect(then * BigInt(runwayHours)).toBeLessThanOrEqual(now.balanceMicros);
+        }
+      }),
+      { numRuns: 2000 },
+    );
+    expect(passed).toBeGreaterThan(20);
+  });
+
+  test('counts of an object what is greater: what is reserved for it, or what is kept for it (BI2)', () => {
+    fc.assert(
+      fc.property(parts, micros, (part, increase) => {
+        const settled = part.reserved - part.asked;
+        const then = { ...part, reserved: settled + increase, asked: increase };
+        expect(heldFor(part) - askedOf(part) + moreFor(part, increase)).toBe(heldFor(then));
+      }),
+    );
+  });
+});
