@@ -30,7 +30,13 @@ export interface BudgetRow {
   readonly unattributedMicros: number | null;
   /** Of the present month only. */
   readonly forecastMicros: number | null;
+  /** RFC 3339. When the monthly limit is reached, of the present month only. */
+  readonly exhaustedAt: string | null;
+  /** Of a month. */
   readonly limitMicros: number | null;
+  /** Now, and what an hour may cost. */
+  readonly hourlyMicros: number | null;
+  readonly hourlyLimitMicros: number | null;
 }
 
 export interface CostReport {
@@ -128,21 +134,32 @@ function budgetRow(
     const value = status?.[field];
     return typeof value === 'number' ? value : null;
   };
-  const { monthlyMicros = null } = (manifest.spec['limits'] ?? {}) as { readonly monthlyMicros?: number };
-  const about = { namespace, name, month: month ?? now, limitMicros: monthlyMicros };
+  const { monthlyMicros = null, hourlyMicros = null } = (manifest.spec['limits'] ?? {}) as {
+    readonly monthlyMicros?: number;
+    readonly hourlyMicros?: number;
+  };
+  const limits = {
+    limitMicros: monthlyMicros,
+    hourlyMicros: number('hourlyMicros'),
+    hourlyLimitMicros: hourlyMicros,
+  };
+  const about = { namespace, name, month: month ?? now, ...limits };
   if (month === undefined || month === now) {
     const amounts = {
       spentMicros: number('spentMicros') ?? 0,
       estimatedMicros: number('estimatedMicros') ?? 0,
     };
     const [unattributedMicros, forecastMicros] = [number('unattributedMicros'), number('forecastMicros')];
-    return { ...about, ...amounts, unattributedMicros, forecastMicros };
+    const exhausted = status?.['exhaustedAt'];
+    const exhaustedAt = typeof exhausted === 'string' ? exhausted : null;
+    return { ...about, ...amounts, unattributedMicros, forecastMicros, exhaustedAt };
   }
   const days = (status?.['days'] ?? []) as readonly { readonly date: string; readonly micros: number }[];
   const ofMonth = days.filter(({ date }) => date.startsWith(`${month}-`));
   if (ofMonth.length === 0) return undefined;
   const spentMicros = ofMonth.reduce((sum, { micros }) => sum + micros, 0);
-  return { ...about, spentMicros, estimatedMicros: 0, unattributedMicros: null, forecastMicros: null };
+  const none = { estimatedMicros: 0, unattributedMicros: null, forecastMicros: null, exhaustedAt: null };
+  return { ...about, spentMicros, ...none };
 }
 
 const hoursPerMonth = 730n;
@@ -169,7 +186,18 @@ export function costText(report: CostReport): string {
 
 function budgetTable(budgets: readonly BudgetRow[]): string {
   return renderTable(
-    ['BUDGET', 'MONTH', 'SPENT', 'ESTIMATED', 'UNATTRIBUTED', 'FORECAST', 'LIMIT'],
+    [
+      'BUDGET',
+      'MONTH',
+      'SPENT',
+      'ESTIMATED',
+      'UNATTRIBUTED',
+      'FORECAST',
+      'LIMIT',
+      'USD/HOUR',
+      'LIMIT/HOUR',
+      'USED UP',
+    ],
     budgets.map((budget) => [
       `${budget.namespace}/${budget.name}`,
       budget.month,
@@ -178,6 +206,9 @@ function budgetTable(budgets: readonly BudgetRow[]): string {
       amount(budget.unattributedMicros),
       amount(budget.forecastMicros),
       amount(budget.limitMicros),
+      amount(budget.hourlyMicros),
+      amount(budget.hourlyLimitMicros),
+      budget.exhaustedAt ?? '-',
     ]),
   );
 }

@@ -5,6 +5,7 @@ import type { ShownCapacity } from '../../state/index.ts';
 import { renderTable, usd, type Palette } from '../output/render.ts';
 import { age, oneLine } from '../output/terminal-text.ts';
 import type { Described, NextStep, ProtectingTask } from './description.ts';
+import { budgetRows } from './budget-text.ts';
 import { conditionOf, stateOf, textOf } from './entries.ts';
 import { fleetRows } from './fleet-text.ts';
 import { agoText, spanText } from './manager-state.ts';
@@ -33,7 +34,7 @@ export function describedText(described: Described, view: TextView): string {
   ].join('\n');
 }
 
-function identity({ entry }: Described, { nowMs }: TextView): string {
+function identity({ entry, waiting }: Described, { nowMs }: TextView): string {
   const { record, kind, namespace, name, createdAt } = entry;
   const { status, manifest, seen, generation } = record;
   const hourly = status?.['hourlyMicros'];
@@ -64,6 +65,7 @@ function identity({ entry }: Described, { nowMs }: TextView): string {
     ['State:', state === undefined ? undefined : `${state}${since}`],
     ['Endpoint:', textOf(status?.['endpoint'])],
     ...fleetRows(entry),
+    ...budgetRows(entry, waiting),
     ['Cost:', typeof hourly === 'number' ? `${usd(hourly)}/h` : undefined],
   ];
   const width = Math.max(...rows.map(([head]) => head.length)) + 1;

@@ -8,6 +8,7 @@ import { rfc3339 } from '../../base/index.ts';
 import { isBlocking, isReason, entryOf, reasons, sectionOf, type Turn } from '../../reasons/index.ts';
 import { accountPlaceOf, stateTraitsOf, type Condition } from '../../resources/index.ts';
 import type { Intent, SignOfLife } from '../../state/index.ts';
+import { waitingFor } from './budget-text.ts';
 import { conditionOf, statusItem, textOf, type StatusEntry } from './entries.ts';
 
 export interface Described {
@@ -16,6 +17,8 @@ export interface Described {
   readonly mutations: readonly Intent[];
   readonly protection: readonly ProtectingTask[];
   readonly next: NextStep;
+  /** Of a budget: what waits for it. */
+  readonly waiting: readonly string[];
 }
 
 /** A task that protects the object, or the object itself if it is one. */
@@ -52,7 +55,7 @@ export function describe(
   const protection = all
     .filter((other) => other === entry || isIn(other, entry))
     .flatMap((other) => protecting(other, sign));
-  return { entry, mutations, protection, next: nextStep(entry, mutations) };
+  return { entry, mutations, protection, next: nextStep(entry, mutations), waiting: waitingFor(entry, all) };
 }
 
 /** Whether its account is that of the other object, as a task's is that of its service. */

@@ -9,6 +9,7 @@ import { cut, padded, wrapped } from '../output/fit.ts';
 import { usd, type Palette } from '../output/render.ts';
 import { age, oneLine } from '../output/terminal-text.ts';
 import { conditionOf, stateOf, textOf, type StatusEntry } from './entries.ts';
+import { budgetState } from './budget-text.ts';
 import { readyOfDesired, revisionState } from './fleet-text.ts';
 
 export interface TableView {
@@ -185,9 +186,9 @@ function costOf({ record }: StatusEntry): string {
 }
 
 function messageCell(entry: StatusEntry, shared: SharedMessages): string {
-  const revision = revisionState(entry);
+  const more = revisionState(entry) ?? budgetState(entry);
   const message = readyText(entry, shared);
-  return revision === undefined ? message : `${message}; ${oneLine(revision)}`;
+  return more === undefined ? message : `${message}; ${oneLine(more)}`;
 }
 
 function readyText(entry: StatusEntry, shared: SharedMessages): string {

@@ -1,6 +1,7 @@
 /** What a fleet waits for when nothing is left to arrange in its roster, and when it looks again. */
 import { rfc3339 } from '../../base/index.ts';
 import { holdFor, inSync, waitFor, type Plan } from '../../engine/plan/index.ts';
+import { entryOf, isBlocking, isReason } from '../../reasons/index.ts';
 import { awaitedCorrections } from './corrections.ts';
 import { begunAnalyses, countsText, spentMs } from './analysis.ts';
 import { deadlineOf, isWithoutResult, leavingReason, recordMs } from './failure.ts';
@@ -181,6 +182,7 @@ function waitForReplicas(inputs: FleetInputs, repairAt: number): Plan {
   const parts = [
     ...(missing > 0 ? [`${missing} of ${wanted.count} replicas wait until others are gone`] : []),
     ...(notReady.length > 0 ? [`not available yet: ${slotsText(notReady)}`] : []),
+    ...excusesText(inputs, notReady),
     ...(failures === '' ? [] : [`given up: ${failures}`]),
     ...(volumes === '' ? [] : [`volumes: ${volumes}`]),
     ...(leaving.length > 0 ? [`leaving: ${slotsText(leaving)}`] : []),
@@ -205,6 +207,18 @@ function waitForReplicas(inputs: FleetInputs, repairAt: number): Plan {
       Math.min(...times.filter((time) => time > nowMs), nowMs + longestRecheckMs),
       nowMs,
     ),
+  });
+}
+
+/** What replicas wait for that have not failed. An additional one in a rollout needs room in each budget. */
+function excusesText({ wanted, replicas }: FleetInputs, notReady: readonly Replica[]): string[] {
+  const waiting = Map.groupBy(notReady, ({ excuse }) => excuse);
+  const isSurge = inPhase(replicas, 'wanted').length > wanted.count;
+  return [...waiting].flatMap(([reason, which]) => {
+    if (reason === undefined) return [];
+    const isForBudget = isReason(reason) && isBlocking(reason) && entryOf(reason).forBudget === true;
+    const advice = isForBudget && isSurge ? ' (`maxSurge: 0` with `maxUnavailable: 1` needs no room)' : '';
+    return [`${reason}: ${slotsText(which)}${advice}`];
   });
 }
 

@@ -1,0 +1,88 @@
+/** What `status` and `describe` show of a budget, by its trait. From its document and its status. */
+import { traitsOf } from '../../resources/index.ts';
+import { entryOf, isBlocking, isReason } from '../../reasons/index.ts';
+import { usd } from '../output/render.ts';
+import { conditionOf, textOf, type StatusEntry } from './entries.ts';
+
+const limitTexts: Readonly<Record<string, (limit: number) => string>> = {
+  hourlyMicros: (limit) => `${usd(limit)}/h`,
+  monthlyMicros: (limit) => `${usd(limit)} a month`,
+  perObjectHourlyMicros: (limit) => `${usd(limit)}/h for each`,
+  runwayHours: (limit) => `a balance for ${limit} h`,
+};
+
+function isBudget({ kind }: StatusEntry): boolean {
+  return traitsOf(kind).budget !== undefined;
+}
+
+/** Of a budget that is near a limit, or beyond: `Exceeded: hourlyMicros: $16.00 of $15.00 an hour, 106 %`. */
+export function budgetState(entry: StatusEntry): string | undefined {
+  if (!isBudget(entry)) return undefined;
+  const within = conditionOf(entry, 'WithinBudget');
+  if (!within || within.reason === 'WithinLimits') return undefined;
+  return `${within.reason}: ${within.message}`;
+}
+
+/** Objects that wait for the budget, by their messages. */
+export function waitingFor(budget: StatusEntry, all: readonly StatusEntry[]): readonly string[] {
+  if (!isBudget(budget)) return [];
+  return all.flatMap((entry) => {
+    const ready = conditionOf(entry, 'Ready');
+    if (!ready || entry.namespace !== budget.namespace || !isReason(ready.reason)) return [];
+    const isFor =
+      isBlocking(ready.reason) && entryOf(ready.reason).forBudget && isNamed(ready.message, budget.name);
+    return isFor ? [`${entry.kind} ${entry.name}`] : [];
+  });
+}
+
+function isNamed(message: string, name: string): boolean {
+  return message.startsWith(`Budget ${name}:`) || message.includes(`of Budget ${name} can't be used`);
+}
+
+const mostNamed = 10;
+
+export function budgetRows(entry: StatusEntry, waiting: readonly string[]): [string, string | undefined][] {
+  if (!isBudget(entry)) return [];
+  const { status, manifest } = entry.record;
+  const amount = (field: string) => {
+    const value = status?.[field];
+    return typeof value === 'number' ? value : undefined;
+  };
+  const limits = Object.entries((manifest.spec['limits'] ?? {}) as Readonly<Record<string, unknown>>);
+  const texts = limits.flatMap(([name, limit]) =>
+    typeof limit === 'number' ? [limitTexts[name]?.(limit) ?? name] : [],
+  );
+  const unpriced = amount('unpricedObjects') ?? 0;
+  const count = amount('waiting') ?? 0;
+  const named = waiting.slice(0, mostNamed).join(', ');
+  return [
+    ['Limits:', texts.join(', ')],
+    ['Members:', `${amount('members') ?? 0}${unpriced > 0 ? `, ${unpriced} without a price` : ''}`],
+    ['Reserved:', `${usd(amount('reservedMicros') ?? 0)}/h`],
+    ['Waiting:', `${count}${named === '' ? '' : `: ${named}${count > mostNamed ? ', …' : ''}`}`],
+    ['Spent:', spentText(textOf(status?.['month']), amount)],
+    ['Forecast:', forecastText(textOf(status?.['exhaustedAt']), amount)],
+    ['Runway:', amount('runwayHours') === undefined ? undefined : `${amount('runwayHours')} h`],
+  ];
+}
+
+type Amount = (field: string) => number | undefined;
+
+function spentText(month: string | undefined, amount: Amount): string | undefined {
+  const spent = amount('spentMicros');
+  if (month === undefined || spent === undefined) return undefined;
+  const estimated = amount('estimatedMicros') ?? 0;
+  const unattributed = amount('unattributedMicros') ?? 0;
+  const parts = [
+    ...(estimated === 0 ? [] : [`${usd(estimated)} of it estimated`]),
+    ...(unattributed === 0 ? [] : [`${usd(unattributed)} more not attributed`]),
+  ];
+  return [`${usd(spent)} in ${month}`, ...parts].join(', ');
+}
+
+function forecastText(exhaustedAt: string | undefined, amount: Amount): string | undefined {
+  const forecast = amount('forecastMicros');
+  if (forecast === undefined) return undefined;
+  const reached = exhaustedAt === undefined ? '' : `; the limit is reached at ${exhaustedAt}`;
+  return `${usd(forecast)} at the end of the month${reached}`;
+}
