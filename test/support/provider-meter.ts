@@ -7,8 +7,8 @@
  * | it costs more than before                | an act: what everything may cost from then on, and what was taken so far |
  * | the provider changes its prices          | no act                                                                 |
  *
- * A client can't know a price before anything shows it. So an act counts with the price that its size had when the provider showed it last,
- * and everything else with its price before a change that is younger than a read.
+ * A client can't know a price before a read has shown it. So what is asked for counts with the price that something of its size has had for the
+ * time of a read, and everything else with its price before a change that is younger than that.
  */
 import { monthAt, monthEnd } from '../../src/base/index.ts';
 import {
@@ -49,8 +49,14 @@ export class ProviderMeter {
   readonly #timeZone: string;
   readonly #readMs: number;
   readonly #things = new Map<string, Thing>();
-  /** By shape: what it was last shown to cost. */
+  /** By thing: what it costs, and since when. */
+  readonly #priced = new Map<
+    string,
+    { readonly shape: string; readonly micros: number; readonly sinceMs: number }
+  >();
+  /** By shape: what it has cost for as long as a read takes, at last. */
   readonly #shown = new Map<string, number>();
+  #lowest = 100;
   /** Micro-USD times milliseconds, by month. */
   readonly #months = new Map<string, bigint>();
   #atMs: number;
@@ -84,6 +90,7 @@ export class ProviderMeter {
     this.#before = { percent: this.#percent, untilMs: this.#nowMs() + this.#readMs };
     const scaled = (micros: number) => Math.round((micros * percent) / this.#before.percent);
     this.#percent = percent;
+    this.#lowest = Math.min(this.#lowest, percent);
     this.#isRepricing = true;
     this.#list(config.regions.flatMap(({ prices }) => prices ?? []));
     store.unit.run(() => {
@@ -121,14 +128,28 @@ export class ProviderMeter {
     const { id } = (after ?? before) as Thing;
     if (after) this.#things.set(id, after);
     else this.#things.delete(id);
+    this.#show();
+    const since = this.#priced.get(id)?.sinceMs;
+    this.#priced.delete(id);
     if (!after) return;
-    const shape = shapeOf(after);
     const isMore = committed(after) > (before ? committed(before) : 0);
-    if (isMore && !this.#isRepricing) this.#act(after, this.#shown.get(shape) ?? committed(after));
-    this.#shown.set(shape, after.hourlyMicros);
+    if (isMore && !this.#isRepricing) this.#act(after);
+    const [shape, micros] = [shapeOf(after), after.hourlyMicros];
+    const known = before && shapeOf(before) === shape && before.hourlyMicros === micros;
+    const sinceMs = (known ? since : undefined) ?? this.#nowMs();
+    this.#priced.set(id, { shape, micros, sinceMs });
   }
 
-  #act(thing: Thing, ownMicros: number): void {
+  /** What has been there for long enough. */
+  #show(): void {
+    for (const { shape, micros, sinceMs } of this.#priced.values())
+      if (this.#nowMs() - sinceMs >= this.#readMs) this.#shown.set(shape, micros);
+  }
+
+  #act(thing: Thing): void {
+    // Nobody has seen one: a catalog of earlier may count.
+    const guess = Math.floor((committed(thing) * this.#lowest) / this.#percent);
+    const ownMicros = this.#shown.get(shapeOf(thing)) ?? guess;
     const nowMs = this.#nowMs();
     const { percent, untilMs } = this.#before;
     const known = (micros: number) =>
