@@ -15,6 +15,7 @@ import type { Reservations } from '../../src/engine/money/reservations.ts';
 import type { ObjectKey } from '../../src/resources/index.ts';
 import { ClusterStore } from '../../src/state/index.ts';
 import { createMetrics } from '../../src/telemetry/index.ts';
+import { replaced } from '../../test/simulation/mutants/tools.ts';
 import { MemoryCluster, base64 } from '../../test/support/memory-cluster.ts';
 
 export interface ScaleWorkload {
@@ -60,15 +61,19 @@ export class ScaleWorld {
     this.#workload = workload;
     this.#bodies = Array.from({ length: workload.accounts }, (_, account) => this.#servicesOf(account));
     this.#declare();
-    const { useBudgets } = Money.prototype;
     const keep = (money: Money, budgets: Budgets) => {
       this.#budgets = budgets;
       this.#reservations = money.reservations;
     };
-    Money.prototype.useBudgets = function use(this: Money, budgets) {
-      keep(this, budgets);
-      useBudgets.call(this, budgets);
-    };
+    replaced(
+      Money.prototype,
+      'useBudgets',
+      (original): Money['useBudgets'] =>
+        function use(this: Money, budgets) {
+          keep(this, budgets);
+          original.call(this, budgets);
+        },
+    );
     const identity = { digestKey: digestKey(Buffer.alloc(32, 7)), ownerName: 'bench' };
     // Nothing is written: what the API server does with a status is not this process's CPU.
     const store = new ClusterStore({ api: undefined, identity, clock: systemClock, random: systemRandom });

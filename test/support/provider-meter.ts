@@ -94,9 +94,9 @@ export class ProviderMeter {
     this.#isRepricing = true;
     this.#list(config.regions.flatMap(({ prices }) => prices ?? []));
     store.unit.run(() => {
-      for (const each of [...store.services.all()])
+      for (const each of Array.from(store.services.all()))
         store.services.put({ ...each, hourlyMicros: scaled(each.hourlyMicros) });
-      for (const each of [...store.volumes.all()])
+      for (const each of Array.from(store.volumes.all()))
         store.volumes.put({ ...each, hourlyMicros: scaled(each.hourlyMicros) });
     });
     this.#isRepricing = false;

@@ -156,10 +156,10 @@ function estimateOf(
 
 /** What a service of the owner would cost. 0 if nobody knows. */
 export function ownedMicros(owner: ObjectRecord, { fleet, handles, money }: PartSources): bigint {
-  const { asksOfOwned } = traitsOf(parseObjectKey(owner.key).kind);
+  const asked = traitsOf(parseObjectKey(owner.key).kind).asksOfOwned?.(fleet.planned(owner).spec);
   const place = fleet.accountOf(owner);
   const handle = place && handles.get(`${place.namespace}/${place.name}`);
-  return asksOfOwned && handle ? pricedAs(asksOfOwned(fleet.planned(owner).spec), handle, money, {}) : 0n;
+  return asked && handle ? pricedAs(asked, handle, money, {}) : 0n;
 }
 
 function pricedAs(

@@ -42,12 +42,12 @@ export class Forecasts {
   /** Its document or record has changed. */
   moved(key: ObjectKey): void {
     const { kind, namespace } = parseObjectKey(key);
-    const { ownedAt } = traitsOf(kind);
-    if (!ownedAt) return;
+    const traits = traitsOf(kind);
+    if (!traits.ownedAt) return;
     const { store, fleet, nowMs } = this.#options;
     const record = store.record(key);
     const isWanted = record !== undefined && record.deletionRequestedAt === undefined;
-    const { changesAt } = isWanted ? ownedAt(fleet.planned(record).spec, record.kind, nowMs()) : never;
+    const { changesAt } = isWanted ? traits.ownedAt(fleet.planned(record).spec, record.kind, nowMs()) : never;
     const owners = this.#owners.get(namespace) ?? new Set();
     this.#owners.set(namespace, owners);
     if (Number.isFinite(changesAt)) owners.add(key);
@@ -77,11 +77,12 @@ export class Forecasts {
     const kept = this.#kept.get(key);
     const isNew = !kept || kept.spec !== spec || kept.until < until || now < kept.from;
     if (!isNew && (kept.state === state || now - kept.from < keptMs)) return kept.steps;
-    const { ownedAt } = traitsOf(parseObjectKey(key).kind);
-    const steps = ownedAt ? courseSteps((atMs) => ownedAt(spec, state, atMs), now, until) : [];
+    const traits = traitsOf(parseObjectKey(key).kind);
+    const steps = courseSteps((atMs) => traits.ownedAt?.(spec, state, atMs) ?? constant, now, until);
     this.#kept.set(key, { spec, state, from: now, until, steps });
     return steps;
   }
 }
 
 const never = { changesAt: Number.POSITIVE_INFINITY };
+const constant = { count: 0, ...never };

@@ -27,7 +27,7 @@ const accounts = fc.array(fc.uniqueArray(thing, { selector: ({ id }) => id, maxL
   maxLength: 4,
 });
 const divided: fc.Arbitrary<CostBy> = fc.oneof(
-  fc.constantFrom('namespace', 'account', 'fleet').map((by) => ({ by }) as CostBy),
+  fc.constantFrom('namespace', 'account', 'fleet').map((by) => ({ by })),
   fc.constantFrom('team', 'tier', 'missing').map((key): CostBy => ({ by: 'label', key })),
 );
 

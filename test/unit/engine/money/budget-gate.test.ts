@@ -45,7 +45,9 @@ const figures: fc.Arbitrary<BudgetFigures> = fc.record({
 
 const parts: fc.Arbitrary<Part> = fc
   .record({ burn: micros, spare: micros, reserved: micros, share: fc.integer({ min: 0, max: 4 }) })
-  .map(({ share, ...part }) => ({ ...noPart, ...part, asked: (part.reserved * BigInt(share)) / 4n }));
+  .map(({ share, ...part }): Part =>
+    Object.assign({ ...noPart }, part, { asked: (part.reserved * BigInt(share)) / 4n }),
+  );
 
 interface World {
   readonly each: readonly {
@@ -114,8 +116,8 @@ describe('a budget', () => {
           expect(Number(then)).toBeLessThanOrEqual(hourlyMicros ?? Infinity);
           expect(month).toBeLessThanOrEqual((monthlyMicros ?? Infinity) + 1e-6);
           expect(Number(increase)).toBeLessThanOrEqual(perObjectHourlyMicros ?? Infinity);
-          if (runwayHours !== undefined && now.balanceMicros !== undefined)
-            expect(then * BigInt(runwayHours)).toBeLessThanOrEqual(now.balanceMicros);
+          const needed = then * BigInt(runwayHours ?? 0);
+          expect(needed).toBeLessThanOrEqual(now.balanceMicros ?? needed);
         }
       }),
       { numRuns: 2000 },
