@@ -91,8 +91,9 @@ export class Money {
   /** Why the object has to wait with this cost, by the newest balance and its budgets. */
   gate(handle: AccountHandle, key: ObjectKey, pricing: Pricing | undefined): Gate | undefined {
     const cost = pricing && this.cost(handle, pricing);
-    if (!cost || !isIncrease(cost)) return undefined;
-    return this.#balanceGate(handle, key, cost) ?? this.#budgets?.gate(key, cost);
+    if (!cost) return undefined;
+    if (isIncrease(cost)) return this.#balanceGate(handle, key, cost) ?? this.#budgets?.gate(key, cost);
+    return isWithoutPrice(cost) ? this.#budgets?.gate(key, cost) : undefined;
   }
 
   #balanceGate(handle: AccountHandle, key: ObjectKey, cost: Cost): Gate | undefined {
@@ -277,6 +278,11 @@ function moveText({ price: { demand, region, geography, hourlyMicros }, beforeMi
 }
 
 /** An unknown price may have any value. */
+/** It costs something that the API does not show, and nothing was paid before. */
+function isWithoutPrice({ basis, beforeMicros, asked }: Cost): boolean {
+  return basis === 'unknown' && asked !== undefined && beforeMicros === 0n;
+}
+
 function isIncrease({ beforeMicros, afterMicros, unknown }: Cost): boolean {
   return afterMicros > beforeMicros || unknown.length > 0;
 }
