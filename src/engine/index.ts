@@ -16,6 +16,8 @@ export {
   type Owner,
   type Kinds,
   type RemoteThings,
+  type ShedSubject,
+  type ShedWay,
   type Subject,
   type View,
 } from './kind.ts';
@@ -27,6 +29,7 @@ export type { RecordedMutation } from './mutation/index.ts';
 export { quotasOf } from './money/quotas.ts';
 export { Budgets } from './money/budgets.ts';
 export type { BudgetView } from './money/budget-view.ts';
+export type { ShedFor } from './money/shedding.ts';
 export * from './money/funds.ts';
 export * from './money/money.ts';
 export * from './outcomes/capacity-memory.ts';

@@ -14,6 +14,7 @@
  * | `status`                          | what the status shows of the thing                                            | yes  |
  * | `children`                        | the objects that it owns                                                      | yes  |
  * | `command`                         | what an operator command changes                                              | yes  |
+ * | `shed`                            | how it can be made cheaper for a while, for a budget                          | no   |
  * | `account`, `released`, `observe`, `whileHeld` | the counterparts for a kind without a thing at the provider       | no   |
  *
  * A `Look` is made from a view: the object, its record and the current observation. A pass makes at most three of them for a
@@ -158,6 +159,36 @@ export interface KindTarget<Remote> extends Pick<Target, 'digests'> {
   readonly formsIn?: (value: Remote) => readonly string[];
 }
 
+/** An object that may be stopped for a budget, or have fewer replicas (money/shedding.ts). */
+export interface ShedSubject<Spec, State extends object> {
+  readonly fleet: Fleet;
+  readonly record: ObjectRecord<State>;
+  readonly object: PlannedObject<Spec>;
+  /** The newest read of its account. */
+  readonly snapshot: AccountSnapshot | undefined;
+  /** Unix milliseconds. */
+  readonly nowMs: number;
+}
+
+export interface ShedWay {
+  /** Its own, and those that it gives to what it owns. */
+  readonly annotations: Readonly<Record<string, string>>;
+  /** It is to run. */
+  readonly isWanted: boolean;
+  /** Why it must not be stopped now. What only its own pass can find out is not in it. */
+  readonly obstacle: string | undefined;
+  /** The newest read shows that it costs nothing for compute. */
+  readonly isDown: boolean;
+  /** A stop for a budget was requested, or has been made. */
+  readonly isStopping: boolean;
+  /** The newest read shows that it runs. */
+  readonly isUp: boolean;
+  /** What a stop saves; micro-USD per hour. */
+  readonly savesMicros: bigint;
+  /** Of an object that owns replicas: how many are wanted, and at least. */
+  readonly replicas?: { readonly wanted: number; readonly least: number };
+}
+
 /** An object that owns others, as its children follow from it. */
 export interface Owner<Spec, State> {
   readonly name: string;
@@ -258,6 +289,9 @@ export interface Kind<
 
   /** What an operator command changes in its part of the record. Undefined: that can't be decided yet. */
   command?(look: Look, command: OperatorCommand): CommandEffect | undefined;
+
+  /** How it can be made cheaper for a while. Absent, or undefined: not at all. */
+  shed?(subject: ShedSubject<Spec, State>): ShedWay | undefined;
 
   /** The account, if it is not the one in `spec.accountRef`. */
   account?(view: View<Spec, Remote, Local, State>): AccountOfObject;

@@ -107,8 +107,9 @@ export class Reconciler {
     if (blocked) this.#exchanges.forget(key);
     this.#options.capacity.concluded(key, plan);
     const partners = blocked ? [] : this.#exchanges.saw(key, plan, pass, handle);
-    const wakes = [...partners, ...this.#options.capacity.wakes(), ...this.#options.money.wakes()];
     const concluded = await this.#conclude(planned, pass, { ...decision, plan }, handle);
+    // What was saved may concern others: a budget that stops them.
+    const wakes = [...partners, ...this.#options.capacity.wakes(), ...this.#options.money.wakes()];
     const result = { ...concluded, wakes, news: [...(concluded.news ?? []), ...this.#policy.news(key)] };
     await this.#options.ownedResources?.sync(key);
     return againAfterMs === undefined

@@ -358,7 +358,7 @@ export class Manager {
   #createMoney(fleet: Fleet): Money {
     const { store, clock, logger, mode, onAccountNews: onNews } = this.#options;
     const money = new Money({ store, clock, logger, mode, onNews });
-    money.useBudgets(new Budgets({ store, fleet, accounts: this.#accounts, clock, money }));
+    money.useBudgets(new Budgets({ store, fleet, accounts: this.#accounts, clock, money, kinds }));
     this.#money = money;
     return money;
   }

@@ -109,6 +109,28 @@ export const eventReasons = {
     remedy: 'Correct in the template what the message names.',
     see: 'concepts/fleets.md#in-a-cluster',
   }),
+  SheddingSoon: event(
+    'A limit of the Budget is passed. The services in the message are stopped if it stays so.',
+    {
+      also: ['fact'],
+      severity: 'warning',
+      whose: 'user',
+      remedy: 'Make things smaller or fewer, or raise the limit.',
+      see: 'concepts/money.md#shedding',
+    },
+  ),
+  NothingShed: fact('`Shedding` is False: nothing is stopped for the Budget.'),
+  Shedding: fact('`Shedding` is True: a limit is passed, and services are stopped.', {
+    severity: 'warning',
+    whose: 'user',
+    see: 'concepts/money.md#shedding',
+  }),
+  Resuming: fact(
+    '`Shedding` is True: no limit is passed, and what was stopped comes back when there is room.',
+    {
+      see: 'concepts/money.md#shedding',
+    },
+  ),
   BudgetNearLimit: event('A threshold of `warnAt` of the Budget is reached.', {
     severity: 'warning',
     whose: 'user',

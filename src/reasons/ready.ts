@@ -28,6 +28,12 @@ export const doingReasons = {
     see: 'how-to/change-services.md#replacement',
   }),
   VolumeExpansion: doing('The service is paused, so that its volume can grow.'),
+  Shed: doing('A limit of a Budget with `mode: Shed` is passed, so the service is stopped.', {
+    see: 'concepts/money.md#shedding',
+  }),
+  ShedEnded: doing('The service was stopped for a Budget, and is started again.', {
+    see: 'concepts/money.md#shedding',
+  }),
   NeverSleeps: doing('The sleep policy is removed, as the document requires.'),
   RestartRequested: doing('`restartToken` has a new value, so the service is restarted once.'),
   Remediation: doing('The service is in error, and `onError` allows a restart.'),

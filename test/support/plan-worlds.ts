@@ -259,6 +259,7 @@ export class ModelFleet {
       attachedVolume: undefined,
       volumesInAccount: this.api.volumes.size,
       ownsStorage: owned || asksForOwn,
+      shed: undefined,
       gates: noGates,
       driftBrake: () => undefined,
       activities: [],

@@ -174,6 +174,7 @@ export interface ServiceWorld {
   readonly activities?: readonly wire.Activity[];
   readonly remediations?: ServiceInputs['remediations'];
   readonly declaredTasks?: readonly string[];
+  readonly shed?: ServiceInputs['shed'];
   readonly nowMs?: number;
   readonly owner?: Owner;
 }
@@ -206,6 +207,7 @@ export function serviceInputs(world: ServiceWorld = {}): ServiceInputs {
     activities: world.activities,
     declaredTasks: world.declaredTasks ?? [],
     remediations: world.remediations ?? { services: 1, underWay: 0 },
+    shed: world.shed,
     nowMs: world.nowMs ?? now,
   });
   const applied = before === 'nothing' || service === 'new' ? {} : serviceDigests(inputs(before));

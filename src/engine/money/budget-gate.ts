@@ -129,7 +129,11 @@ function gateOf(
   if (part.asked > 0n) return undefined;
   const isKnown = budget.unmade.unpriced === 0;
   if (isKnown && budget.wantedMicros + claim.micros <= free) return undefined;
-  const others = merged(budget.waiting.ranked(), budget.unmade.ranked(), claim.micros);
+  const others = merged(
+    merged(budget.waiting.ranked(), budget.shed.ranked(), claim.micros),
+    budget.unmade.ranked(),
+    claim.micros,
+  );
   const first = givesWayTo(claim, others, free, clock.monotonicMs());
   if (!first) return undefined;
   budget.waits(claim, room.micros);
@@ -140,7 +144,7 @@ function gateOf(
 }
 
 /** In one order. `unpriced`: what one takes whose price is not known yet. No more of them than necessary are compared. */
-function* merged(one: Iterator<Claim>, other: Iterator<Claim>, unpriced: bigint): Iterable<Claim> {
+function* merged(one: Iterator<Claim>, other: Iterator<Claim>, unpriced: bigint): Generator<Claim> {
   let [left, right] = [one.next(), other.next()];
   for (let count = 0; count < mostCompared && !(left.done && right.done); count += 1) {
     if (right.done || (!left.done && byRank(left.value, right.value) < 0)) {

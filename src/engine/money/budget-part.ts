@@ -56,6 +56,8 @@ export interface PartSources {
   readonly handles: ReadonlyMap<string, AccountHandle>;
   /** Monotonic. */
   readonly nowMs: number;
+  /** It is stopped for a budget. */
+  readonly isShed: (key: ObjectKey) => boolean;
 }
 
 const keptMs = 3_600_000;
@@ -80,7 +82,7 @@ export function askedOf({ reserved, asked, spare }: Part): bigint {
 
 export function partOf(record: ObjectRecord, sources: PartSources, before: Part | undefined): Part {
   const { key, account } = record;
-  const { money, nowMs, fleet } = sources;
+  const { money, nowMs, fleet, isShed } = sources;
   const things = thingsOf(record, sources);
   const { micros: reserved, askedMicros } = money.reservations.microsOf(key);
   const { kind } = parseObjectKey(key);
@@ -88,7 +90,8 @@ export function partOf(record: ObjectRecord, sources: PartSources, before: Part 
   const asked = traitsOf(kind).asks?.(spec, record.kind);
   const size = JSON.stringify(asked);
   const owner = asked?.compute && record.derived?.owner;
-  const isWanted = record.deletionRequestedAt === undefined && traitsOf(kind).isAtRest?.(spec) !== true;
+  const isWanted =
+    record.deletionRequestedAt === undefined && traitsOf(kind).isAtRest?.(spec) !== true && !isShed(key);
   const known = before && lastOf(before, nowMs);
   const isKept = known !== undefined && known.size === size && nowMs - known.atMs < keptMs;
   const last = isKept && things.burn < known.micros ? known : { micros: things.burn, atMs: nowMs, size };
@@ -102,7 +105,10 @@ export function partOf(record: ObjectRecord, sources: PartSources, before: Part 
 }
 
 /** What the object would cost. 0 if nobody knows. */
-function wantedMicros(record: ObjectRecord, { fleet, handles, money }: PartSources): bigint {
+export function wantedMicros(
+  record: ObjectRecord,
+  { fleet, handles, money }: Pick<PartSources, 'fleet' | 'handles' | 'money'>,
+): bigint {
   const place = fleet.accountOf(record);
   const handle = place && handles.get(`${place.namespace}/${place.name}`);
   return handle ? estimateOf(record, handle, money, {}) : 0n;

@@ -1,5 +1,5 @@
-import type { BudgetTerms } from '../../resources/index.ts';
-import type { Course, Tally } from '../plan/index.ts';
+import type { BudgetTerms, ObjectKey } from '../../resources/index.ts';
+import type { BudgetFigures, Course, Tally } from '../plan/index.ts';
 
 /** What a budget shows. */
 export interface BudgetView {
@@ -19,4 +19,13 @@ export interface BudgetView {
   readonly courses: () => readonly Course[];
   /** It is one too many for an object. */
   readonly isCrowded: boolean;
+}
+
+/** What it allows, and what is used of that. */
+export interface BudgetNow {
+  readonly key: ObjectKey;
+  readonly terms: BudgetTerms;
+  readonly figures: BudgetFigures;
+  /** Whether it counts the object, or what that owns. */
+  readonly counts: (key: ObjectKey) => boolean;
 }

@@ -1,6 +1,6 @@
 /** One budget: its sums, and who waits for it. */
 import { sameValue } from '../../base/index.ts';
-import { parseObjectKey, type BudgetTerms, type ObjectKey } from '../../resources/index.ts';
+import { parseObjectKey, type BudgetTerms, type ObjectKey, type ShedOrder } from '../../resources/index.ts';
 import {
   microsOf,
   passedLimits,
@@ -32,6 +32,10 @@ export class Budget {
   readonly waiting = new Claims();
   /** Of members that were not asked for yet. */
   readonly unmade = new Claims();
+  /** Of members that are stopped for it. They come before others when there is room. */
+  readonly shed = new Claims();
+  /** What is stopped for it, by its record. */
+  orders: ReadonlyMap<ObjectKey, ShedOrder> = new Map();
   terms: BudgetTerms;
   /** Its document can't be used: members wait. */
   isBroken: boolean;
@@ -92,7 +96,7 @@ export class Budget {
 
   /** What everybody who waits, or was not asked for yet, would take together. */
   get wantedMicros(): bigint {
-    return this.unmade.micros + this.waiting.micros;
+    return this.unmade.micros + this.waiting.micros + this.shed.micros;
   }
 
   become(terms: BudgetTerms, isBroken: boolean): void {
@@ -101,16 +105,30 @@ export class Budget {
     this.isBroken = isBroken;
   }
 
-  add(key: ObjectKey, part: Part, unmade: Claim | undefined): void {
+  /** Returns the objects for which the orders have changed. */
+  takes(orders: readonly ShedOrder[]): readonly ObjectKey[] {
+    const before = this.orders;
+    this.orders = new Map(orders.map((order) => [order.object as ObjectKey, order]));
+    const keys = new Set([...before.keys(), ...this.orders.keys()]);
+    return [...keys].filter((key) => !sameValue(before.get(key), this.orders.get(key)));
+  }
+
+  add(
+    key: ObjectKey,
+    part: Part,
+    { unmade, shed }: Readonly<Record<'unmade' | 'shed', Claim | undefined>>,
+  ): void {
     this.members.add(key);
     this.#count(part, 1);
     if (unmade) this.unmade.put(key, unmade);
+    if (shed) this.shed.put(key, shed);
   }
 
   subtract(key: ObjectKey, part: Part): void {
     this.members.delete(key);
     this.#count(part, -1);
     this.unmade.take(key);
+    this.shed.take(key);
   }
 
   #count(part: Part, sign: 1 | -1): void {
@@ -170,7 +188,7 @@ export class Budget {
 
   /** Since when it has waited (monotonic). */
   waitsSince(key: ObjectKey): number | undefined {
-    return (this.waiting.get(key) ?? this.unmade.get(key))?.sinceMs;
+    return (this.waiting.get(key) ?? this.unmade.get(key) ?? this.shed.get(key))?.sinceMs;
   }
 
   /** It does not wait for this budget any more. Returns whether it did. */

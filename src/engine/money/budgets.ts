@@ -20,12 +20,18 @@
 import { monthEnd, sameValue, type Clock } from '../../base/index.ts';
 import { changedKeys, type DesiredSnapshot } from '../../desired/index.ts';
 import type { SnapshotChange } from '../../observed/index.ts';
-import { parseObjectKey, traitsOf, type BudgetTerms, type ObjectKey } from '../../resources/index.ts';
+import {
+  parseObjectKey,
+  traitsOf,
+  type ObjectKey,
+  type ShedOrder,
+  type StoredShedding,
+} from '../../resources/index.ts';
 import type { ObjectRecord, StateStore } from '../../state/index.ts';
 import type { AccountHandle, Accounts } from '../accounts.ts';
 import type { Fleet } from '../fleet/fleet.ts';
+import type { Kinds } from '../kind.ts';
 import {
-  burnMicrosPerHour,
   firstTally,
   priorityOf,
   readTally,
@@ -34,14 +40,25 @@ import {
   type Claim,
   type Cost,
   type Gate,
+  type SheddingInputs,
 } from '../plan/index.ts';
 import { Budget } from './budget.ts';
-import type { BudgetView } from './budget-view.ts';
+import { BudgetAccounts } from './budget-accounts.ts';
+import type { BudgetNow, BudgetView } from './budget-view.ts';
 import { budgetGate } from './budget-gate.ts';
 import { byAge, isAbout } from './budget-scope.ts';
-import { heldFor, noPart, ownedMicros, partOf, type Part, type PartSources } from './budget-part.ts';
+import {
+  heldFor,
+  noPart,
+  ownedMicros,
+  partOf,
+  wantedMicros,
+  type Part,
+  type PartSources,
+} from './budget-part.ts';
 import { Forecasts } from './forecasts.ts';
 import type { Money } from './money.ts';
+import { Shedding, type ShedFor } from './shedding.ts';
 
 export interface BudgetsOptions {
   readonly store: StateStore;
@@ -49,6 +66,7 @@ export interface BudgetsOptions {
   readonly accounts: Accounts;
   readonly clock: Clock;
   readonly money: Money;
+  readonly kinds: Kinds;
 }
 
 interface Member {
@@ -69,7 +87,8 @@ export class Budgets {
   /** By an id that is no object's own: the service that it was made with. */
   readonly #extras = new Map<string, ObjectKey>();
   readonly #moved = new Set<ObjectKey>();
-  readonly #burns = new WeakMap<object, bigint>();
+  readonly #about: BudgetAccounts;
+  readonly #shedding: Shedding;
   readonly #woken = new Set<ObjectKey>();
   /** Objects of which it is known what they need. */
   readonly #asked = new Set<ObjectKey>();
@@ -83,6 +102,14 @@ export class Budgets {
     const { store, money, fleet, clock } = options;
     const wouldCost = (owner: ObjectRecord) => ownedMicros(owner, this.#sources());
     this.#forecasts = new Forecasts({ store, fleet, nowMs: () => clock.wallMs(), wouldCost });
+    this.#about = new BudgetAccounts(options.accounts);
+    this.#shedding = new Shedding(options, {
+      near: (namespace) => this.#byNamespace.get(namespace) ?? [],
+      budgetsOf: (record) => this.#budgetsOf(record),
+      partOf: (key) => this.#members.get(key)?.part ?? noPart,
+      costOf: (record) => wantedMicros(record, this.#sources()),
+      wake: (key) => this.#woken.add(key),
+    });
     const moved = (key: ObjectKey) => void this.#moved.add(key);
     for (const key of store.everyKey()) moved(key);
     store.listen(moved);
@@ -126,58 +153,56 @@ export class Budgets {
     const { members, unpriced, tally, waitingCount, isCrowded, terms } = budget;
     const figures = this.figures(budget);
     const monthEndsAt = monthEnd(this.#options.clock.wallMs(), terms.timeZone);
-    const unreadable = this.#accountsOf(budget).filter(
-      (handle) => !handle.informer.current || handle.informer.failure,
-    );
     return {
       terms,
-      members: terms.scope.of === 'account' ? this.#inAccount(budget) : members.size,
+      members: terms.scope.of === 'account' ? this.#about.countIn(budget) : members.size,
       burnMicros: figures.burnMicros,
       reservedMicros: figures.reservedMicros,
       balanceMicros: figures.balanceMicros,
       unpriced,
       tally,
       waiting: waitingCount,
-      unreadable: unreadable.map(({ name }) => name),
+      unreadable: this.#about.unreadableOf(budget),
       monthEndsAt,
-      courses: () => this.#forecasts.of(budget, monthEndsAt, (owner) => this.#countsOwned(budget, owner)),
+      courses: () => this.#forecasts.of(budget, monthEndsAt, (owner) => this.#shedding.counts(budget, owner)),
       isCrowded,
     };
   }
 
+  /** The order of a budget to stop the object, or to have fewer replicas of it. The strictest of several. */
+  shedFor(key: ObjectKey): ShedFor | undefined {
+    this.#refresh();
+    return this.#shedding.orderFor(key);
+  }
+
+  /** What decides about stops for a budget with `mode: Shed`. Undefined for another one. */
+  shedding(key: ObjectKey, before: StoredShedding | undefined): SheddingInputs | undefined {
+    this.#refresh();
+    const budget = this.#budgets.get(key);
+    if (budget?.terms.mode !== 'Shed') return undefined;
+    const isKnown = budget.unseen === 0 && !budget.isBroken && this.#about.unreadableOf(budget).length === 0;
+    return this.#shedding.inputs(budget, isKnown ? this.figures(budget) : undefined, before);
+  }
+
   /** All of them, as they are now. `counts`: an object, or those that it owns. */
-  all(): readonly {
-    readonly key: ObjectKey;
-    readonly terms: BudgetTerms;
-    readonly figures: BudgetFigures;
-    readonly counts: (key: ObjectKey) => boolean;
-  }[] {
+  all(): readonly BudgetNow[] {
     this.#refresh();
     return Array.from(this.#budgets.values(), (budget) => ({
       key: budget.key,
       terms: budget.terms,
       figures: this.figures(budget),
-      counts: (key: ObjectKey) => budget.members.has(key) || this.#countsOwned(budget, key),
+      counts: (key: ObjectKey) => this.#shedding.counts(budget, key),
     }));
-  }
-
-  #countsOwned(budget: Budget, key: ObjectKey): boolean {
-    const record = this.#options.store.record(key);
-    const { kind, namespace } = parseObjectKey(key);
-    if (!record || namespace !== parseObjectKey(budget.key).namespace) return false;
-    const labels = traitsOf(kind).labelsOfOwned?.(this.#options.fleet.planned(record).spec);
-    if (!labels) return false;
-    return isAbout(budget.terms.scope, labels, this.#options.fleet.accountOf(record)?.name);
   }
 
   figures(budget: Budget, now = this.#options.clock.wallMs()): BudgetFigures {
     const { money } = this.#options;
     const { scope, timeZone } = budget.terms;
-    const handle = scope.of === 'account' ? this.#accountOf(budget) : undefined;
+    const handle = scope.of === 'account' ? this.#about.ownOf(budget) : undefined;
     const balance = handle?.informer.balanceMicros;
     const own = scope.of === 'account' ? money.openMicros(handle?.name) + budget.kept : budget.held;
     return {
-      burnMicros: scope.of === 'account' ? this.#burnOf(handle) + budget.estimated : budget.burn,
+      burnMicros: scope.of === 'account' ? this.#about.burnOf(handle) + budget.estimated : budget.burn,
       reservedMicros: own,
       spentMicros: budget.spentMicros,
       monthLeftMs: monthEnd(now, timeZone) - now,
@@ -200,7 +225,7 @@ export class Budgets {
     };
     for (const budget of this.#budgets.values()) {
       const { scope, timeZone } = budget.terms;
-      if (scope.of === 'account' && this.#accountOf(budget)?.name !== handle.name) continue;
+      if (scope.of === 'account' && this.#about.ownOf(budget)?.name !== handle.name) continue;
       const { burnMicros, balanceMicros } = this.figures(budget);
       const read = { at: snapshot.receivedAt, burnMicros, balanceMicros };
       budget.tally = budget.tally
@@ -280,16 +305,19 @@ export class Budgets {
     if (!record || record.deletionRequestedAt !== undefined) {
       if (!before) return [];
       for (const waiting of before.everyone()) this.#woken.add(waiting);
+      this.#orders(before, []);
       this.#budgets.delete(key);
       this.#index(namespace);
       return [namespace];
     }
     const isBroken = fleet.snapshot.unusable.has(key);
     const spec = fleet.snapshot.objects.get(key)?.spec ?? record.manifest.spec;
-    const { terms, tally } = traitsOf(kind).budget?.(spec, record.kind) ?? {};
+    const { terms, tally, shedding } = traitsOf(kind).budget?.(spec, record.kind) ?? {};
     if (!terms) return [];
     if (before && sameValue(before.terms.scope, terms.scope)) {
+      if (before.terms.mode !== terms.mode) this.#orders(before, []);
       before.become(terms, isBroken);
+      this.#orders(before, shedding?.orders ?? []);
       this.#wake(before);
       return [];
     }
@@ -297,7 +325,15 @@ export class Budgets {
     budget.tally = before?.tally ?? (tally && readTally(tally));
     this.#budgets.set(key, budget);
     this.#index(namespace);
+    this.#orders(budget, shedding?.orders ?? []);
     return [namespace];
+  }
+
+  #orders(budget: Budget, orders: readonly ShedOrder[]): void {
+    for (const key of budget.takes(orders)) {
+      this.#moved.add(key);
+      this.#woken.add(key);
+    }
   }
 
   #index(namespace: string): void {
@@ -324,7 +360,8 @@ export class Budgets {
     this.#members.set(key, { budgets, part });
     for (const budget of before?.budgets ?? []) if (!budgets.includes(budget)) budget.leaves(key);
     const unmade = this.#unmade(record, part);
-    for (const budget of budgets) budget.add(key, part, unmade);
+    for (const budget of budgets)
+      budget.add(key, part, { unmade, shed: this.#shedding.claim(budget, record) });
     if (part.spare > 0n) this.#sparing.add(key);
     else this.#sparing.delete(key);
     for (const id of part.extras) this.#extras.set(id, key);
@@ -355,39 +392,7 @@ export class Budgets {
   #sources(): PartSources {
     const { store, fleet, money, accounts, clock } = this.#options;
     const handles = new Map([...accounts.handles()].map((handle) => [handle.name, handle]));
-    return { store, fleet, money, handles, nowMs: clock.monotonicMs() };
-  }
-
-  // ---- accounts -------------------------------------------------------------------------------------
-
-  #accountOf({ namespace, terms: { scope } }: Budget): AccountHandle | undefined {
-    if (scope.of !== 'account') return undefined;
-    const resolved = this.#options.accounts.resolve(namespace, scope.name);
-    return resolved.kind === 'usable' ? resolved.handle : undefined;
-  }
-
-  #accountsOf(budget: Budget): AccountHandle[] {
-    const handles = [...this.#options.accounts.handles()];
-    if (budget.terms.scope.of === 'account') {
-      const own = this.#accountOf(budget);
-      return own ? [own] : [];
-    }
-    return handles.filter(({ name }) => budget.accounts.has(name));
-  }
-
-  /** Of everything in the account. */
-  #burnOf(handle: AccountHandle | undefined): bigint {
-    const snapshot = handle?.informer.current;
-    if (!snapshot) return 0n;
-    const known = this.#burns.get(snapshot);
-    if (known !== undefined) return known;
-    const burn = burnMicrosPerHour(snapshot.services.values(), snapshot.volumes.values());
-    this.#burns.set(snapshot, burn);
-    return burn;
-  }
-
-  #inAccount(budget: Budget): number {
-    const snapshot = this.#accountOf(budget)?.informer.current;
-    return snapshot ? snapshot.services.size + snapshot.volumes.size : 0;
+    const isShed = (key: ObjectKey) => this.#shedding.orderFor(key) !== undefined;
+    return { store, fleet, money, handles, nowMs: clock.monotonicMs(), isShed };
   }
 }

@@ -11,10 +11,11 @@ import {
   type Gate,
   type Plan,
   type Pricing,
+  type SheddingInputs,
   type Step,
 } from '../plan/index.ts';
 import { entryOf, type ReasonOf } from '../../reasons/index.ts';
-import type { ObjectKey } from '../../resources/index.ts';
+import type { ObjectKey, StoredShedding } from '../../resources/index.ts';
 import type { IntentEstimate, StateStore } from '../../state/index.ts';
 import type { Logger } from '../../telemetry/index.ts';
 import type { AccountHandle } from '../accounts.ts';
@@ -24,6 +25,7 @@ import type { Budgets } from './budgets.ts';
 import { PriceBooks, type PriceMove } from './price-books.ts';
 import { Reservations } from './reservations.ts';
 import { SharedBalances } from './shared-balances.ts';
+import type { ShedFor } from './shedding.ts';
 import { withCosts } from './step-costs.ts';
 
 export interface MoneyOptions {
@@ -70,6 +72,16 @@ export class Money {
   /** How things are with the budget of this key. Undefined: there is none. */
   budget(key: ObjectKey): BudgetView | undefined {
     return this.#budgets?.view(key);
+  }
+
+  /** What is to be stopped for the budget of this key, and what is. Undefined: nothing is for it. */
+  shedding(key: ObjectKey, before: StoredShedding | undefined): SheddingInputs | undefined {
+    return this.#budgets?.shedding(key, before);
+  }
+
+  /** The order of a budget to stop the object, or to have fewer replicas of it. */
+  shedFor(key: ObjectKey): ShedFor | undefined {
+    return this.#budgets?.shedFor(key);
   }
 
   /** All budgets, as they are now. */

@@ -16,6 +16,13 @@ export {
   type Room,
 } from './budget.ts';
 export { courseSteps, forecast, type Course, type CourseStep, type Forecast } from './forecast.ts';
+export {
+  nothingShed,
+  planShedding,
+  type SheddingInputs,
+  type SheddingPlan,
+  type ShedMember,
+} from './shedding.ts';
 export { firstTally, microsOf, readTally, storedTally, tallied, type Tally } from './tally.ts';
 export {
   afterGrant,

@@ -17,6 +17,7 @@
  * | TemplateOutdated | of a service with a template: its values differ from those that the service copied |
  * | SpendingAllowed | of an Account: what costs more may be created, started and grown                |
  * | WithinBudget   | of a Budget: no limit is passed                                                 |
+ * | Shedding       | of a Budget with `mode: Shed`: something is stopped for it                      |
  *
  * `Protected`, `OutcomeUnknown` and `Duplicated` appear once they have been True. The others are always present.
  */

@@ -20,7 +20,11 @@ export const budget = declareKind({
   alsoCalled: ['Quota', 'ResourceQuota'],
   home: 'accountRef',
   countsForBrake: false,
-  budget: (spec, state) => ({ terms: termsOf(spec, state), tally: state.tally }),
+  budget: (spec, state) => ({
+    terms: termsOf(spec, state),
+    tally: state.tally,
+    shedding: state.shedding,
+  }),
   state: budgetState,
   columns: [
     columns.condition('Within', 'WithinBudget', 'No limit is passed.'),
@@ -60,6 +64,18 @@ export const budget = declareKind({
     countedAt: status.time.describe(
       'When these amounts were counted. They are updated once a minute, or when a limit is passed.',
     ),
+    shedding: z
+      .array(
+        z
+          .object({
+            object: z.string().describe('The service or fleet.'),
+            since: z.iso.datetime({ offset: true }).describe('Since when.'),
+          })
+          .describe('One of them.'),
+      )
+      .meta(listOf.whole)
+      .optional()
+      .describe('What is stopped for it, or has fewer replicas, with `mode: Shed`; at most 50.'),
     days: z
       .array(
         z

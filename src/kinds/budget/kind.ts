@@ -6,16 +6,33 @@
  * |--------------------------------------------|-------------------------------------------------------------------|
  * | has another scope than at first            | Hold: the first scope stays in force                              |
  * | is one too many for an object (more than 8) | Hold: it does not count for that object                          |
+ * | has `mode: Shed`, and nothing is left to stop | Hold (shedding.ts); what is stopped, and what comes back, is stored |
  * | any other                                  | in sync; the amounts are stored once a minute                     |
  */
 import { sameValue } from '../../base/index.ts';
-import { holdFor, inSync, readTally, storedTally, type Plan, type Tally } from '../../engine/plan/index.ts';
+import {
+  holdFor,
+  inSync,
+  planShedding,
+  readTally,
+  storedTally,
+  type Plan,
+  type SheddingPlan,
+  type Tally,
+} from '../../engine/plan/index.ts';
 import { defineKind, type BudgetView, type View } from '../../engine/index.ts';
 import type { ObjectRecord } from '../../state/index.ts';
 import { budgetHealth, observedBudget, withinBudget } from './status.ts';
 import type { BudgetSpec } from './schema.ts';
 import type { BudgetState } from './state.ts';
 import { scopeOf, scopeText } from './schema-terms.ts';
+import {
+  blockedShedding,
+  observedShedding,
+  sheddingCondition,
+  sheddingNews,
+  sheddingState,
+} from './shedding.ts';
 import { budgetNews } from './warnings.ts';
 
 export interface BudgetLook {
@@ -25,14 +42,26 @@ export interface BudgetLook {
   readonly view: BudgetView | undefined;
   /** The one to show and to store. */
   readonly tally: Tally | undefined;
+  /** With `mode: Shed`. */
+  readonly shedding: SheddingPlan | undefined;
 }
 
 const storedMs = 60_000;
 
-function look({ key, record, object, money }: View<BudgetSpec, never, undefined, BudgetState>): BudgetLook {
+function look({
+  key,
+  record,
+  object,
+  money,
+  mode,
+}: View<BudgetSpec, never, undefined, BudgetState>): BudgetLook {
   const view = money.budget(key);
   const stored = record.kind.tally && readTally(record.kind.tally);
-  return { record, spec: object.spec, view, tally: fresh(view?.tally, stored) };
+  // A preview stops nothing, and lets nothing go.
+  const inputs =
+    mode === 'preview' || object.deleting ? undefined : money.shedding(key, record.kind.shedding);
+  const shedding = inputs && planShedding(inputs);
+  return { record, spec: object.spec, view, tally: fresh(view?.tally, stored), shedding };
 }
 
 /** The amounts grow with each read. They are stored once a minute, or when the burn changes. */
@@ -42,7 +71,8 @@ function fresh(now: Tally | undefined, stored: Tally | undefined): Tally | undef
   return isSame && now.at - stored.at < storedMs ? stored : now;
 }
 
-function plan({ record, spec, view }: BudgetLook): Plan {
+function plan(seen: BudgetLook): Plan {
+  const { record, spec, view, shedding } = seen;
   if (record.deletionRequestedAt !== undefined || !view) return inSync();
   const scope = scopeOf(spec);
   if (!sameValue(scope, view.terms.scope)) {
@@ -54,7 +84,7 @@ function plan({ record, spec, view }: BudgetLook): Plan {
       'more than 8 budgets are about the same object; the youngest ones, such as this, do not count for it';
     return holdFor('InvalidSpec', message, { path: ['spec'] });
   }
-  return inSync([], storedMs);
+  return blockedShedding(seen) ?? inSync([], Math.min(storedMs, shedding?.againAfterMs ?? storedMs));
 }
 
 export const budget = defineKind<BudgetSpec, never, BudgetLook, undefined, BudgetState>({
@@ -66,15 +96,21 @@ export const budget = defineKind<BudgetSpec, never, BudgetLook, undefined, Budge
   plan,
   status: (seen) => {
     const { news, warned } = budgetNews(seen);
-    const { tally, view, record } = seen;
+    const { tally, view, record, shedding } = seen;
     const scope = record.kind.scope ?? scopeOf(seen.spec);
     return {
       health: budgetHealth(view),
-      observed: observedBudget(seen),
+      observed: { ...observedBudget(seen), ...observedShedding(shedding) },
       revision: undefined,
-      kind: { ...record.kind, scope, warned, ...(tally ? { tally: storedTally(tally) } : {}) },
-      more: [['WithinBudget', withinBudget(seen)]],
-      news,
+      kind: {
+        ...record.kind,
+        scope,
+        warned,
+        ...(tally ? { tally: storedTally(tally) } : {}),
+        ...sheddingState(seen),
+      },
+      more: [['WithinBudget', withinBudget(seen)], ...sheddingCondition(seen)],
+      news: [...news, ...sheddingNews(seen)],
     };
   },
 });

@@ -5,9 +5,9 @@ import type { BudgetState } from './state.ts';
 
 /** With the scope with which it was made: another one is another budget. */
 export function termsOf(spec: BudgetSpec, { scope }: BudgetState): BudgetTerms {
-  const { limits, timeZone, horizonHours, mode, unpriced } = spec;
+  const { limits, timeZone, horizonHours, mode, unpriced, shed } = spec;
   const warnAt = spec.warnAt.toSorted((left, right) => left - right);
-  return { scope: scope ?? scopeOf(spec), limits, timeZone, horizonHours, mode, warnAt, unpriced };
+  return { scope: scope ?? scopeOf(spec), limits, timeZone, horizonHours, mode, warnAt, unpriced, shed };
 }
 
 export function scopeOf({ selector, accountRef }: BudgetSpec): NonNullable<BudgetState['scope']> {

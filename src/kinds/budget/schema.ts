@@ -87,6 +87,28 @@ const thresholds = z
   })
   .meta(listOf.values);
 
+const shed = z.strictObject({
+  graceMinutes: z
+    .int()
+    .min(1)
+    .max(1440)
+    .default(15)
+    .describe('For how long a limit has to be passed before the first service is stopped.'),
+  maxPerMinute: z
+    .int()
+    .min(1)
+    .max(100)
+    .default(1)
+    .describe('How many services and replicas are stopped in a minute at most.'),
+  resumeBelowPercent: z
+    .int()
+    .min(1)
+    .max(100)
+    .default(90)
+    .describe('A service is started again if no more than this of each limit is used with it.'),
+  resumeAfterMinutes: z.int().min(1).max(10_080).default(30).describe('For how long that has to be so.'),
+});
+
 const fields = z.strictObject({
   selector: selector.optional().describe('It limits the objects of its namespace with these labels.'),
   namespace: z.literal(true).optional().describe('It limits all objects of its namespace.'),
@@ -104,14 +126,17 @@ const fields = z.strictObject({
     .default(24)
     .describe('How far ahead the monthly limit looks: what is added has to be paid for so long.'),
   mode: z
-    .enum(['Report', 'Gate'])
+    .enum(['Report', 'Gate', 'Shed'])
     .default('Gate')
-    .describe('Gate: what would pass a limit waits. Report: it is only shown.'),
+    .describe(
+      'Gate: what would pass a limit waits. Report: it is only shown. Shed: it waits, and while a limit is passed, services are stopped.',
+    ),
   warnAt: thresholds.default([80, 95]).describe('Per cent of a limit at which it warns.'),
   unpriced: z
     .enum(['Allow', 'Block'])
     .default('Allow')
     .describe('Whether something may be made whose price is not known.'),
+  shed: shed.prefault({}).describe('When services are stopped and started again, with `mode: Shed`.'),
 });
 
 const scopes = ['selector', 'namespace', 'accountRef'] as const;

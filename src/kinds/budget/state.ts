@@ -25,6 +25,26 @@ const scope = z.discriminatedUnion('of', [
   z.object({ of: z.literal('account'), name: z.string() }),
 ]);
 
+const order = z.object({
+  object: z.string(),
+  uid: z.string(),
+  since: z.number(),
+  askedAt: z.number(),
+  phase: z.enum(['asked', 'done']),
+  micros: amount,
+  replicas: z.number().optional(),
+});
+
+/** See engine/plan/shedding.ts. */
+const shedding = z.object({
+  exceededSince: z.number().optional(),
+  roomSince: z.number().optional(),
+  orders: z.array(order).readonly(),
+  ended: z.array(z.number()).readonly(),
+  spared: z.array(z.object({ object: z.string(), since: z.number(), because: z.string() })).readonly(),
+  returning: z.object({ object: z.string(), since: z.number() }).optional(),
+});
+
 const schema = z.object({
   tally: tally.optional(),
   /** The scope with which it was made. It never changes. */
@@ -34,6 +54,7 @@ const schema = z.object({
     .array(z.object({ of: z.string(), percent: z.number(), month: z.string() }))
     .readonly()
     .optional(),
+  shedding: shedding.optional(),
 });
 
 export type BudgetState = Readonly<z.output<typeof schema>>;

@@ -68,11 +68,11 @@ export function protectorOf({
 }
 
 function closedWindow(
-  { object, observation, nowMs }: ServiceInputs,
+  { object, observation, nowMs, isShedding }: ServiceInputs,
   steps: readonly [Step, ...Step[]],
   differences: readonly Difference[],
 ): Wait | undefined {
-  const isBroken = observation.kind === 'present' && observation.value.state === 'error';
+  const isBroken = !isShedding && observation.kind === 'present' && observation.value.state === 'error';
   const window = windowState(object.spec.disruptionWindows, nowMs);
   if (isBroken || window.open) return undefined;
   const opens = Number.isFinite(window.opensAt)

@@ -8,6 +8,7 @@ import type {
   Owner,
   PlannedObject,
 } from '../../engine/plan/index.ts';
+import type { ShedFor } from '../../engine/index.ts';
 import type { ReasonOf } from '../../reasons/index.ts';
 import type { ContainerServiceSpec, TemplateValues, ServiceState } from '../../resources/index.ts';
 import type { ObjectRecord } from '../../state/index.ts';
@@ -64,6 +65,12 @@ export type RegistryView =
   | { readonly kind: 'usable'; readonly name: string }
   | { readonly kind: 'not-ready'; readonly name: string };
 
+/** An order of a budget to stop the service. */
+export interface ShedView extends ShedFor {
+  /** It was stopped for a budget. */
+  readonly wasStopped: boolean;
+}
+
 export interface ServiceInputs {
   readonly object: PlannedObject<ContainerServiceSpec>;
   readonly record: ObjectRecord<ServiceState>;
@@ -89,6 +96,10 @@ export interface ServiceInputs {
   readonly activities: readonly wire.Activity[] | undefined;
   /** Of the account: how many services it has in this fleet, and how many are being restarted by remediation. */
   readonly remediations: { readonly services: number; readonly underWay: number };
+  /** It is to be stopped for a budget, or is. */
+  readonly shed: ShedView | undefined;
+  /** What is planned is a stop for a budget: no exception of its protection counts. */
+  readonly isShedding?: true;
   /** Unix milliseconds. */
   readonly nowMs: number;
 }

@@ -9,6 +9,7 @@ import {
   type ContainerServiceSpec,
   type ServiceState,
 } from '../../resources/index.ts';
+import { declaredTasks } from '../protected-task/tasks.ts';
 import { replacementPricing, serviceDemand, servicePricing } from '../pricing.ts';
 import { desiredEnvironment } from './desired-environment.ts';
 import { ownForm } from './environment.ts';
@@ -22,6 +23,7 @@ import { serviceMarks } from './marks.ts';
 import { planService } from './plan.ts';
 import { activitiesWhileDraining } from './draining.ts';
 import { probation } from './remediation.ts';
+import { shedService } from './shedding.ts';
 import { rememberedOf } from './remembered.ts';
 import { keptRevisionDrift } from './revision-drift.ts';
 import {
@@ -109,7 +111,8 @@ export const containerService = defineKind<
       restartToken: object.spec.restartToken ?? record.restartToken,
       kind: {
         ...record.kind,
-        pausedFor: undefined,
+        // With an order in force, somebody has started it. It is not stopped once more for the same order.
+        pausedFor: look.shed ? record.kind.pausedFor : undefined,
         madeVolumeId: look.madeVolumeId,
         template: look.taken,
         variables: rememberedVariables(look),
@@ -144,6 +147,7 @@ export const containerService = defineKind<
     more: [...serviceAllocation(look.observation), ...templateOutdated(look.template)],
     ...activitiesWhileDraining(look),
   }),
+  shed: (subject) => shedService(subject, declaredTasks(subject.fleet, subject.record.key, subject.nowMs)),
   exchanges: ({ fleet, record, seen: { snapshot } }) =>
     snapshot ? exchangeOf(fleet, record, snapshot).map(({ key }) => key) : [],
   secrets: ({ fleet, key }) => {

@@ -73,9 +73,17 @@ export function serviceLook(view: ServiceView): ServiceLook {
     observedAt: snapshot && clock.wallMs() - (clock.monotonicMs() - snapshot.startedAtMs),
     mayAppear: mayAppear(view),
     remediations: remediations(view, service),
+    shed: shedView(view),
     nowMs: clock.wallMs(),
     apiUrl: account?.spec.url,
   };
+}
+
+/** The record shows that it is to be paused for a budget as soon as the request is recorded. */
+function shedView({ money, key, record, store }: ServiceView): ServiceInputs['shed'] {
+  const order = money.shedFor(key);
+  const wasStopped = record.kind.pausedFor === 'Budget' && store.openIntent(key) === undefined;
+  return order && { ...order, wasStopped };
 }
 
 /** While it drains, what a pass before has read and could not save is still to be saved. */

@@ -10,6 +10,7 @@
  *
  * | what is observed                        | step                                                              |
  * |-----------------------------------------|-------------------------------------------------------------------|
+ * | it is to be stopped for a budget, or is | stop, or Hold (shedding.ts)                                       |
  * | an immutable field differs              | Hold, or delete to be created again (`replacement: Recreate`)     |
  * | it runs and should be paused            | stop: desired Stopped, or its volume has to grow                  |
  * | image, command, env or httpPort differ  | patch: one request; the environment whole or not at all (§2)      |
@@ -69,6 +70,7 @@ import { planError, probation } from './remediation.ts';
 import { act, lacksConsent, planReplacement, planServiceDeletion, serviceName } from './removal.ts';
 import { holdForRemoved, isUnsetByReplacement } from './removed-fields.ts';
 import { revisionDrift, environmentRevisionDrift } from './revision-drift.ts';
+import { planShed } from './shedding.ts';
 import { templateObstacle } from './template.ts';
 
 export function planService(inputs: ServiceInputs): Plan {
@@ -84,6 +86,8 @@ export function planService(inputs: ServiceInputs): Plan {
 
 function planAbsent(inputs: ServiceInputs): Plan {
   const { record, object } = inputs;
+  const shed = planShed(inputs, undefined, []);
+  if (shed) return shed;
   const vanished = hasVanished(inputs);
   const lost: Difference[] = vanished
     ? [{ path: 'service', desired: record.externalId, observed: null, drift: true }]
@@ -197,6 +201,8 @@ function planPresent(inputs: ServiceInputs, service: wire.Service): Plan {
     });
   }
   if (!settledStates.has(state)) return waitInUnknownState(state, differences);
+  const shed = planShed(inputs, service, differences);
+  if (shed) return shed;
   const unset = inputs.object.spec.replacement === 'Recreate' ? removed.filter(isUnsetByReplacement) : [];
   const correctable = [...immutable.filter((difference) => corrects(inputs, difference)), ...unset];
   if (correctable.length > 0) {
@@ -285,7 +291,7 @@ function powerDifferences({ object, record, owner }: ServiceInputs, service: wir
   const observed = service.state === 'paused' ? 'Stopped' : 'Running';
   const desired = object.spec.desiredState;
   if (desired === observed) return [];
-  // Paused by us for its volume's sake is not drift, and neither is the start that follows.
+  // Paused by us for its volume's sake, or for a budget, is not drift, and neither is the start that follows.
   const drift =
     isDrift('desiredState', owner.digestKey.digest(desired), record) && record.kind.pausedFor === undefined;
   return [{ path: 'desiredState', desired, observed, drift }];
@@ -328,7 +334,8 @@ function planSteps(inputs: ServiceInputs, service: wire.Service, differences: Mu
   const reported = sleep.length < differences.sleep.length;
   const neverSleeps = (spec.sleepAfterMinutes === 0 || spec.sleepAfterMinutes === null) && !reported;
   if (mayRun && state === 'paused' && power.length > 0) {
-    add(startService({ id }), power, false);
+    const ends = record.kind.pausedFor === 'Budget' ? 'ShedEnded' : reasonFor(power);
+    add(startService({ id }), power, false, ends);
   } else if (mayRun && state === 'sleeping' && neverSleeps) {
     add(startService({ id }), power, false, 'NeverSleeps');
   } else if (mayRun && runs && spec.restartToken !== undefined && spec.restartToken !== record.restartToken) {

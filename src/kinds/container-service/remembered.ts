@@ -15,12 +15,15 @@ export function rememberedOf(state: ServiceState, mutation: RecordedMutation): S
       if (mutation.reason === remediationReason) {
         return { ...state, remediation: nextRemediation(state, mutation.generation, mutation.at) };
       }
-      return action === stopService.name && mutation.reason === 'VolumeExpansion'
-        ? { ...state, pausedFor: 'VolumeExpansion' }
-        : state;
+      return action === stopService.name ? { ...state, pausedFor: pausedFor(mutation.reason) } : state;
     case 'withdrawn':
       return action === stopService.name ? { ...state, pausedFor: undefined } : state;
     case 'applied':
       return endsPause.has(action) ? { ...state, pausedFor: undefined } : state;
   }
+}
+
+function pausedFor(reason: string): ServiceState['pausedFor'] {
+  if (reason === 'Shed') return 'Budget';
+  return reason === 'VolumeExpansion' ? 'VolumeExpansion' : undefined;
 }

@@ -5,7 +5,7 @@ import type { TemplateValues } from '../service-template/schema.ts';
 
 const schema = z.object({
   /** Why Fleetkeeper paused the service. That pause is not drift. */
-  pausedFor: z.literal('VolumeExpansion').optional(),
+  pausedFor: z.enum(['VolumeExpansion', 'Budget']).optional(),
   /** The independent volume that was made together with the service and has no object of its own. */
   madeVolumeId: z.string().optional(),
   /**

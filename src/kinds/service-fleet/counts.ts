@@ -4,6 +4,8 @@
  *     replicas of the document, or of a command ── limited by minReplicas and maxReplicas ──> wanted
  *                                                    ^── the first open schedule replaces what it gives
  *
+ * A budget may limit that to fewer (shedding.ts), but never to less than the least number.
+ *
  * Where the limits of a schedule contradict those of the document, the schedule decides: its `maxReplicas` lowers
  * `minReplicas`, and its `minReplicas` raises `maxReplicas`.
  *
@@ -13,7 +15,7 @@
 import { rfc3339 } from '../../base/index.ts';
 import type { CountOrShare } from './schema-counts.ts';
 import type { ServiceFleetSpec } from './schema.ts';
-import { countAt, inForce, type Counts, type Scaled } from './schema-wanted.ts';
+import { countAt, inForce, limitsOf, type Counts, type Scaled } from './schema-wanted.ts';
 import type { FleetState } from './state.ts';
 
 export interface Wanted {
@@ -28,10 +30,16 @@ export interface Wanted {
   readonly from?: string;
 }
 
-export function wantedReplicas(spec: Counts, nowMs: number, given: FleetState['scaled'] = []): Wanted {
+/** `most`: more must not be wanted, because of a budget. */
+export function wantedReplicas(
+  spec: Counts,
+  nowMs: number,
+  given: FleetState['scaled'] = [],
+  most = Number.POSITIVE_INFINITY,
+): Wanted {
   const { count, schedule, scaled, changesAt } = countAt(spec, nowMs, given);
   return {
-    count,
+    count: Math.min(count, Math.max(most, limitsOf(spec, schedule).least)),
     schedule: schedule?.name,
     scaled,
     changesAt,
@@ -53,6 +61,11 @@ export function scaledWith(
 ): Scaled[] {
   if (asked.until === undefined) return [asked];
   return [...inForce(given, spec, nowMs).filter(({ until }) => until === undefined), asked];
+}
+
+/** Never fewer are wanted now. */
+export function leastReplicas(spec: Counts, nowMs: number): number {
+  return limitsOf(spec, countAt(spec, nowMs, []).schedule).least;
 }
 
 /** In replicas, of so many. */

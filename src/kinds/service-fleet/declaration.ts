@@ -61,6 +61,9 @@ export const serviceFleet = declareKind({
     ...status.common(),
     replicas: status.count.describe('Replicas in the roster that are wanted.'),
     desiredReplicas: status.count.describe('The number that is wanted now, by document and schedules.'),
+    limitedBy: status.text.describe(
+      'The Budget that limits it to fewer replicas than document and schedules want (`mode: Shed`).',
+    ),
     updatedReplicas: status.count.describe('Those that are as the present template requires.'),
     readyReplicas: status.count.describe('Those that are Ready.'),
     availableReplicas: status.count.describe('Those that have been Ready for `minReadySeconds`.'),

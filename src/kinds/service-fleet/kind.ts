@@ -11,6 +11,7 @@ import { planFleet } from './plan.ts';
 import { plannedReplicas } from './planned-replicas.ts';
 import { rosterPlan } from './roster-plan.ts';
 import { scaleCost } from './scale-cost.ts';
+import { shedFleet } from './shedding.ts';
 import type { ServiceFleetSpec } from './schema.ts';
 import type { FleetState } from './state.ts';
 import { availability, fleetHealth, observedFleet, rolledBack } from './status.ts';
@@ -25,6 +26,7 @@ export const serviceFleet = defineKind<ServiceFleetSpec, never, FleetLook, Measu
   command: fleetCommand,
   released: ({ record: { deletionRequestedAt, kind } }) =>
     deletionRequestedAt !== undefined && kind.roster?.length === 0 && (kind.volumes ?? []).length === 0,
+  shed: shedFleet,
   observe: observeFleet,
   look: fleetLook,
   plan,

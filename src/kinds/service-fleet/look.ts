@@ -1,6 +1,13 @@
 /** Everything that the planner of a fleet may see: document, roster, and the records of its replicas. */
 import { Sensitive } from '../../base/index.ts';
-import { contentDigests, contentValues, hasSameValues, type Reading, type View } from '../../engine/index.ts';
+import {
+  contentDigests,
+  contentValues,
+  hasSameValues,
+  type Reading,
+  type ShedFor,
+  type View,
+} from '../../engine/index.ts';
 import { holdFor, protectedReason, type Plan } from '../../engine/plan/index.ts';
 import { isReportedReady } from '../../engine/status/index.ts';
 import {
@@ -58,6 +65,8 @@ export interface FleetLook extends FleetInputs {
   /** Of the objects of the replicas, by slot. */
   readonly uids: ReadonlyMap<number, string>;
   readonly endpoints: readonly FleetEndpoint[];
+  /** It has fewer replicas because of a budget. */
+  readonly shed: ShedFor | undefined;
   /** What it takes of a ServiceTemplate, for the status. */
   readonly template: TemplateState;
   /** Of the Secrets and ConfigMaps that the document refers to. */
@@ -67,6 +76,7 @@ export interface FleetLook extends FleetInputs {
 export function fleetLook(given: FleetView): FleetLook {
   const { record, key, fleet, clock, seen } = given;
   const nowMs = clock.wallMs();
+  const shed = given.money.shedFor(key);
   const candidates = candidatesOf(given.object.spec);
   const { state, isFound, unread } = rosterSeen(given, candidates, nowMs);
   const { roster, volumes: kept = [] } = state;
@@ -100,7 +110,8 @@ export function fleetLook(given: FleetView): FleetLook {
     replicas,
     ...otherSlots(view, roster, candidates),
     volumes,
-    wanted: wantedReplicas(spec, nowMs, state.scaled),
+    wanted: wantedReplicas(spec, nowMs, state.scaled, shed?.replicas),
+    shed,
     generation: record.generation,
     uids: new Map(
       roster.flatMap(({ slot }) => {

@@ -96,11 +96,16 @@ function volumePriceOf({ money, object }: FleetView, handle: AccountHandle, { pl
 
 /** Before replicas are placed: the catalog may have their prices, and shows whether their place is offered. */
 export async function readCatalogs(view: FleetView): Promise<undefined> {
-  const { object, record, clock, mode, store, key } = view;
+  const { object, record, clock, mode, store, key, money } = view;
   const { placement } = object.spec;
   const isPreview = mode === 'preview';
   const candidates = candidatesOf(object.spec);
-  const wanted = wantedReplicas(object.spec, clock.wallMs(), record.kind.scaled).count;
+  const wanted = wantedReplicas(
+    object.spec,
+    clock.wallMs(),
+    record.kind.scaled,
+    money.shedFor(key)?.replicas,
+  ).count;
   const placed = record.kind.roster?.filter(({ phase }) => phase === 'wanted') ?? [];
   // None is where it is to be, and that may be a place that is not offered.
   const isNew = wanted > 0 && placed.every((entry) => candidateOf(entry, candidates) === undefined);

@@ -35,8 +35,15 @@ export function inForce(given: FleetState['scaled'] = [], spec: Counts, nowMs: n
   return given.filter(({ of, until = Number.POSITIVE_INFINITY }) => of === spec.replicas && nowMs < until);
 }
 
-function limited(spec: Counts, open: FleetSchedule | undefined, replicas: number): number {
+export function limitsOf(
+  spec: Counts,
+  open: FleetSchedule | undefined,
+): Readonly<Record<'least' | 'most', number>> {
   const most = open?.maxReplicas ?? Math.max(spec.maxReplicas, open?.minReplicas ?? 0);
-  const least = Math.min(open?.minReplicas ?? spec.minReplicas, most);
+  return { most, least: Math.min(open?.minReplicas ?? spec.minReplicas, most) };
+}
+
+function limited(spec: Counts, open: FleetSchedule | undefined, replicas: number): number {
+  const { least, most } = limitsOf(spec, open);
   return Math.min(Math.max(open?.replicas ?? replicas, least), most);
 }

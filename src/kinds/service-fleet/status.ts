@@ -44,6 +44,7 @@ export function observedFleet(look: FleetLook): Record<string, unknown> {
     ...(revisions.length > 0 ? { revisions: revisions.map(shownRevision) } : {}),
     ...(look.state.rollout ? { rollout: shownRollout(look, look.state.rollout) } : {}),
     ...(wanted.schedule === undefined ? {} : { schedule: wanted.schedule }),
+    ...(look.shed ? { limitedBy: `Budget ${look.shed.budget}` } : {}),
     ...(wanted.scaled ? { scaled: shownScaled(wanted.scaled) } : {}),
     ...shownPlacement(look),
     ...observedReferences(look.template, { kind: 'none' }),

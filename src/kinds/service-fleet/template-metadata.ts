@@ -14,6 +14,9 @@ const forAll: ReadonlySet<string> = new Set([
   annotations.acceptRevisionsUntil,
   annotations.acceptBookkeepingUntil,
   annotations.leaveFields,
+  annotations.shedPriority,
+  annotations.allowOverspendUntil,
+  annotations.exemptFromSheddingUntil,
 ]);
 
 type Texts = Readonly<Record<string, string>>;

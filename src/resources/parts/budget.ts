@@ -7,11 +7,20 @@ export interface BudgetTerms {
   readonly timeZone: string;
   /** How far ahead the monthly limit looks. */
   readonly horizonHours: number;
-  /** `Report`: nothing waits for it. */
-  readonly mode: 'Report' | 'Gate';
+  /** `Report`: nothing waits for it. `Shed`: things wait, and when a limit is passed, things are stopped. */
+  readonly mode: 'Report' | 'Gate' | 'Shed';
   /** Per cent of a limit, growing. */
   readonly warnAt: readonly number[];
   readonly unpriced: 'Allow' | 'Block';
+  readonly shed: SheddingTerms;
+}
+
+/** When things are stopped for a budget, and started again. */
+export interface SheddingTerms {
+  readonly graceMinutes: number;
+  readonly maxPerMinute: number;
+  readonly resumeBelowPercent: number;
+  readonly resumeAfterMinutes: number;
 }
 
 /** Each of them within the namespace of the budget. */
@@ -76,4 +85,41 @@ export interface StoredTally {
   readonly balanceMicros?: string | undefined;
   /** By date. */
   readonly days: Readonly<Record<string, string>>;
+}
+
+/** What a budget is doing about a limit that is passed, as it is stored (engine/plan/shedding.ts). Times in Unix milliseconds. */
+export interface StoredShedding {
+  /** Since when a limit has been passed. */
+  readonly exceededSince?: number | undefined;
+  /** Since when there has been room for what comes back next. */
+  readonly roomSince?: number | undefined;
+  /** What is shed, in the order in which that began. */
+  readonly orders: readonly ShedOrder[];
+  /** When the last steps were over. */
+  readonly ended: readonly number[];
+  /** What is not shed for a while. */
+  readonly spared: readonly SparedObject[];
+  /** What was let go last, until it is seen to run. */
+  readonly returning?: { readonly object: string; readonly since: number } | undefined;
+}
+
+export interface ShedOrder {
+  readonly object: string;
+  readonly uid: string;
+  readonly since: number;
+  /** When its latest step began. */
+  readonly askedAt: number;
+  /** `asked`: no read shows that it costs less. */
+  readonly phase: 'asked' | 'done';
+  /** What it cost an hour, in micro-USD. Of what has replicas, each of them. */
+  readonly micros: string;
+  /** Of what has replicas: no more than these. */
+  readonly replicas?: number | undefined;
+}
+
+export interface SparedObject {
+  readonly object: string;
+  readonly since: number;
+  /** `started`: somebody has started it. Otherwise: what kept it from being stopped. */
+  readonly because: string;
 }

@@ -17,6 +17,7 @@ export const conditionTypes = [
   'Allocated',
   'SpendingAllowed',
   'WithinBudget',
+  'Shedding',
   'TemplateOutdated',
 ] as const;
 export type ConditionType = (typeof conditionTypes)[number];

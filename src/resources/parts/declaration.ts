@@ -3,7 +3,7 @@
  * (kinds/KIND/declaration.ts). Code outside kinds/ asks for a trait, and never compares with the name of a kind.
  */
 import type { z } from 'zod';
-import type { BudgetTerms, StoredTally } from './budget.ts';
+import type { BudgetTerms, StoredShedding, StoredTally } from './budget.ts';
 import type { Column } from './columns.ts';
 import type { CommandVerbs } from './commands.ts';
 import type { CelRule } from './constraints.ts';
@@ -95,8 +95,15 @@ export interface Traits<Name extends string, Spec, Referred extends string, Stat
   asksOfOwned?(spec: Spec): Asked;
   /** It is to cost nothing for now. */
   isAtRest?(spec: Spec): boolean;
-  /** What it limits, of a budget, and what was counted so far. */
-  budget?(spec: Spec, state: State): { readonly terms: BudgetTerms; readonly tally: StoredTally | undefined };
+  /** What it limits, of a budget, what was counted so far, and what is stopped for it. */
+  budget?(
+    spec: Spec,
+    state: State,
+  ): {
+    readonly terms: BudgetTerms;
+    readonly tally: StoredTally | undefined;
+    readonly shedding: StoredShedding | undefined;
+  };
   /** The spec without values that may be secret, as it is stored; default: all of it. */
   stored?(spec: Spec): object;
 

@@ -40,10 +40,15 @@ export const annotations = {
   acceptIdentity: `${group}/accept-identity`,
   /** On an Account: the origin that its key may be sent to from now on. */
   acceptOrigin: `${group}/accept-origin`,
-  /** On what costs something: `0` to `1000`, or `never`. What has more comes first when a budget has not enough for all. */
+  /**
+   * On what costs something: `0` to `1000`, or `never`. What has more comes first when a budget has not enough for all, and is
+   * stopped last.
+   */
   shedPriority: `${group}/shed-priority`,
   /** On what costs something: an RFC 3339 time until which no budget makes it wait. */
   allowOverspendUntil: `${group}/allow-overspend-until`,
+  /** On what costs something: an RFC 3339 time until which no budget stops it. What is stopped for one is started again. */
+  exemptFromSheddingUntil: `${group}/exempt-from-shedding-until`,
   /** On a replica in a cluster: `true`, it is removed before others. */
   retireFirst: `${group}/retire-first`,
   /** On a Secret: the only origins that it may be sent to, with blanks or commas between them. */
@@ -57,6 +62,7 @@ export const timeAnnotations: readonly string[] = [
   annotations.acceptBookkeepingUntil,
   annotations.allowMassChangeUntil,
   annotations.allowOverspendUntil,
+  annotations.exemptFromSheddingUntil,
 ];
 
 /** Keeps an object in the cluster until what it stands for has been seen to. */

@@ -154,6 +154,9 @@ export const testInFolder = isInCluster ? test.skip : test;
 /** For what takes a quarter of an hour, which only a simulated world has. */
 export const testInTime = isSimulated ? testInFolder : test.skip;
 
+/** The same, for what takes some minutes, in folders and clusters. */
+export const testOnClock = isSimulated ? test : test.skip;
+
 /** For what only clusters have: resources of replicas, and their owners. */
 export const testInCluster = isInCluster ? test : test.skip;
 

@@ -102,6 +102,7 @@ describe('the schemas', () => {
         'mode',
         'warnAt',
         'unpriced',
+        'shed',
       ]),
     );
   });

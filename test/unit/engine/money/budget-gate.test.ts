@@ -33,6 +33,7 @@ const terms: fc.Arbitrary<BudgetTerms> = fc
     mode: 'Gate' as const,
     warnAt: [80],
     unpriced,
+    shed: { graceMinutes: 15, maxPerMinute: 1, resumeBelowPercent: 90, resumeAfterMinutes: 30 },
   }));
 
 const figures: fc.Arbitrary<BudgetFigures> = fc.record({

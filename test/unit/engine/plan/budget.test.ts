@@ -22,6 +22,7 @@ const terms = (limits: BudgetLimits, more: Partial<BudgetTerms> = {}): BudgetTer
   mode: 'Gate',
   warnAt: [80, 95],
   unpriced: 'Allow',
+  shed: { graceMinutes: 15, maxPerMinute: 1, resumeBelowPercent: 90, resumeAfterMinutes: 30 },
   ...more,
 });
 const figures = (more: Partial<BudgetFigures> = {}): BudgetFigures => ({

@@ -26,6 +26,7 @@ function lookOf(world: World, more: Partial<FleetLook> = {}): FleetLook {
   return {
     ...inputs,
     unread: undefined,
+    shed: undefined,
     name: 'llm',
     generation: 12,
     uids: new Map(world.replicas.map(({ entry: { slot } }) => [slot, uid(slot)])),

@@ -52,3 +52,13 @@ test('shares that are rounded to 0 both let one be unavailable: nothing could ev
   expect(of({ maxSurge: '50%', maxUnavailable: '50%' })).toBe(0);
   expect(unavailableAtMost(fleetSpec({ update: { maxSurge: 0, maxUnavailable: '50%' } }).update, 4)).toBe(2);
 });
+
+test.each([
+  [{ replicas: 5 }, 3, 3],
+  [{ replicas: 5, minReplicas: 4 }, 3, 4],
+  [{ replicas: 2 }, 3, 2],
+  [{ replicas: 5, schedules: [{ ...night, minReplicas: 4 }] }, 1, 4],
+  [{ replicas: 5, minReplicas: 4, schedules: [{ ...night, maxReplicas: 2 }] }, 1, 2],
+])('of %j, a budget that allows %d leaves %d at night', (spec, most, count) => {
+  expect(wantedReplicas(fleetSpec(spec), atUtc('23:00'), [], most).count).toBe(count);
+});

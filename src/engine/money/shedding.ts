@@ -1,0 +1,243 @@
+/**
+ * What a budget knows of the objects that may be stopped for it, and of those that are. The rules are in plan/shedding.ts; the orders
+ * are in the record of the budget, so they survive a restart. A service asks whether one is in force for it (`orderFor`), in each of
+ * its passes, so what ends an order ends it at once, whatever the pass of the budget does.
+ */
+import { parseRfc3339, type Clock } from '../../base/index.ts';
+import {
+  annotations,
+  parseObjectKey,
+  traitsOf,
+  type ObjectKey,
+  type ShedOrder,
+  type StoredShedding,
+} from '../../resources/index.ts';
+import type { ObjectRecord, StateStore } from '../../state/index.ts';
+import type { Accounts } from '../accounts.ts';
+import type { Fleet } from '../fleet/fleet.ts';
+import type { Kinds, ShedWay } from '../kind.ts';
+import {
+  passedLimits,
+  priorityOf,
+  protectedReason,
+  type BudgetFigures,
+  type SheddingInputs,
+  type Claim,
+  type ShedMember,
+} from '../plan/index.ts';
+import type { Budget } from './budget.ts';
+import type { Part } from './budget-part.ts';
+import { isAbout } from './budget-scope.ts';
+
+export interface SheddingOptions {
+  readonly store: StateStore;
+  readonly fleet: Fleet;
+  readonly accounts: Accounts;
+  readonly clock: Clock;
+  readonly kinds: Kinds;
+}
+
+/** An order that is in force. */
+export interface ShedFor extends ShedOrder {
+  /** Its name. */
+  readonly budget: string;
+}
+
+/** What all budgets have. */
+export interface SheddingHost {
+  /** Those of a namespace. */
+  near(namespace: string): readonly Budget[];
+  budgetsOf(record: ObjectRecord): readonly Budget[];
+  partOf(key: ObjectKey): Part;
+  /** What it would cost. 0: nobody knows. */
+  costOf(record: ObjectRecord): bigint;
+  wake(key: ObjectKey): void;
+}
+
+/** Waits that keep a service from being stopped. */
+const refusals: ReadonlySet<string> = new Set([protectedReason, 'OutsideWindow']);
+
+export class Shedding {
+  readonly #options: SheddingOptions;
+  readonly #host: SheddingHost;
+  /** By a time that was noted: how much of it had passed when it was first asked for, and the monotonic time of that. */
+  readonly #ages = new Map<number, { readonly before: number; readonly atMs: number }>();
+
+  constructor(options: SheddingOptions, host: SheddingHost) {
+    this.#options = options;
+    this.#host = host;
+  }
+
+  /** Whether the budget counts the object, or what it owns. */
+  counts(budget: Budget, key: ObjectKey): boolean {
+    const { store, fleet } = this.#options;
+    const record = store.record(key);
+    const { kind, namespace } = parseObjectKey(key);
+    if (!record || namespace !== parseObjectKey(budget.key).namespace) return false;
+    if (traitsOf(kind).asks) return this.#host.budgetsOf(record).includes(budget);
+    const labels = traitsOf(kind).labelsOfOwned?.(fleet.planned(record).spec);
+    return labels !== undefined && isAbout(budget.terms.scope, labels, fleet.accountOf(record)?.name);
+  }
+
+  /** The order that is in force for the object. The strictest of several. */
+  orderFor(key: ObjectKey): ShedFor | undefined {
+    let strictest: ShedFor | undefined;
+    for (const budget of this.#host.near(parseObjectKey(key).namespace)) {
+      if (!budget.orders.has(key)) continue;
+      const order = this.#orderOf(budget, key);
+      // It ends with the next pass of the budget.
+      if (!order) this.#host.wake(budget.key);
+      if (!order || (strictest && (order.replicas ?? 0) >= (strictest.replicas ?? 0))) continue;
+      strictest = order;
+    }
+    return strictest;
+  }
+
+  /** It comes back before anything new has its room. */
+  claim(budget: Budget, record: ObjectRecord): Claim | undefined {
+    const { key } = record;
+    const order = budget.orders.has(key) ? this.#orderOf(budget, key) : undefined;
+    if (!order) return undefined;
+    const { fleet, clock } = this.#options;
+    const sinceMs = budget.waitsSince(key) ?? clock.monotonicMs();
+    const known = this.#host.costOf(record);
+    const micros = known > 0n ? known : BigInt(order.micros);
+    const priority = priorityOf(fleet.planned(record).annotations);
+    return { key, isRepair: true, priority, sinceMs, micros };
+  }
+
+  /** If it may last. */
+  #orderOf(budget: Budget, key: ObjectKey): ShedFor | undefined {
+    const order = budget.orders.get(key);
+    const record = order && this.#options.store.record(key);
+    if (!record || budget.terms.mode !== 'Shed' || record.uid !== order.uid) return undefined;
+    const way = this.counts(budget, key) ? this.#wayOf(record) : undefined;
+    if (!way?.isWanted || this.#isFree(way)) return undefined;
+    return { ...order, budget: parseObjectKey(budget.key).name };
+  }
+
+  /** `figures` undefined: nobody knows them now. */
+  inputs(
+    budget: Budget,
+    figures: BudgetFigures | undefined,
+    before: StoredShedding | undefined,
+  ): SheddingInputs {
+    const { terms } = budget;
+    const isNeeded =
+      (before?.orders.length ?? 0) > 0 ||
+      before?.returning !== undefined ||
+      (figures !== undefined && passedLimits(terms, figures).length > 0);
+    return {
+      terms,
+      figures,
+      before,
+      members: isNeeded ? this.#members(budget, before) : new Map(),
+      nowMs: this.#options.clock.wallMs(),
+      elapsedMs: (since) => this.#elapsedMs(since),
+    };
+  }
+
+  #members(budget: Budget, before: StoredShedding | undefined): ReadonlyMap<string, ShedMember> {
+    const { store } = this.#options;
+    const members = new Map<string, ShedMember>();
+    const owned = new Map<ObjectKey, bigint[]>();
+    const asked = [...(before?.orders ?? []), ...(before?.returning ? [before.returning] : [])];
+    for (const { object } of asked) {
+      const key = object as ObjectKey;
+      if (this.counts(budget, key) && !budget.members.has(key)) owned.set(key, []);
+    }
+    for (const key of budget.members) {
+      const record = store.record(key);
+      if (!record || !this.#kindOf(key).shed) continue;
+      const { burn } = this.#host.partOf(key);
+      const { owner } = record.derived ?? {};
+      if (owner === undefined) {
+        const member = this.#member(budget, record, before, undefined);
+        if (member) members.set(key, member);
+      } else {
+        const burns = owned.get(owner) ?? [];
+        if (burn > 0n) burns.push(burn);
+        owned.set(owner, burns);
+      }
+    }
+    for (const [key, burns] of owned) {
+      const record = store.record(key);
+      const member = record && this.#member(budget, record, before, burns);
+      if (member) members.set(key, member);
+    }
+    return members;
+  }
+
+  #member(
+    budget: Budget,
+    record: ObjectRecord,
+    before: StoredShedding | undefined,
+    burns: readonly bigint[] | undefined,
+  ): ShedMember | undefined {
+    const { key, uid, deletionRequestedAt } = record;
+    const way =
+      deletionRequestedAt === undefined && this.counts(budget, key) ? this.#wayOf(record) : undefined;
+    if (!way || (burns !== undefined) !== (way.replicas !== undefined)) return undefined;
+    const { kind, name } = parseObjectKey(key);
+    const order = before?.orders.find(({ object }) => object === key);
+    const now = burns?.length ?? 0;
+    const total = (burns ?? []).reduce((sum, burn) => sum + burn, 0n);
+    const replicas = way.replicas && { ...way.replicas, now };
+    const { pending } = record.report ?? {};
+    return {
+      object: key,
+      uid,
+      text: `${kind} ${name}`,
+      priority: priorityOf(way.annotations),
+      savesMicros: burns ? (now === 0 ? 0n : total / BigInt(now)) : way.savesMicros,
+      replicas,
+      obstacle: way.obstacle,
+      isFree: !way.isWanted || this.#isFree(way),
+      isDown: way.isDown,
+      isStopping: way.isStopping,
+      isAwaited: replicas ? now < Math.min(replicas.wanted, order?.replicas ?? replicas.wanted) : !way.isUp,
+      isUnderWay: this.#options.store.openIntent(key) !== undefined,
+      refusal: pending && refusals.has(pending.reason) ? (way.obstacle ?? pending.reason) : undefined,
+      costMicros: order && !burns ? this.#host.costOf(record) : 0n,
+    };
+  }
+
+  #kindOf(key: ObjectKey) {
+    return this.#options.kinds[parseObjectKey(key).kind];
+  }
+
+  #wayOf(record: ObjectRecord): ShedWay | undefined {
+    const { fleet, accounts, clock } = this.#options;
+    const kind = this.#kindOf(record.key);
+    if (!kind.shed) return undefined;
+    const place = fleet.accountOf(record);
+    const resolved = place && accounts.resolve(place.namespace, place.name);
+    const snapshot = resolved?.kind === 'usable' ? resolved.handle.informer.current : undefined;
+    const object = fleet.planned(record);
+    return kind.shed({ fleet, record, object, snapshot, nowMs: clock.wallMs() });
+  }
+
+  #isFree({ annotations: given }: ShedWay): boolean {
+    const time = given[annotations.exemptFromSheddingUntil];
+    const untilMs = time === undefined ? undefined : parseRfc3339(time);
+    const isExempt = untilMs !== undefined && untilMs > this.#options.clock.wallMs();
+    return isExempt || !Number.isFinite(priorityOf(given));
+  }
+
+  /** The smaller of two: by the clock, and by the time of this process. What was before the process, only the clock shows. */
+  #elapsedMs(since: number): number {
+    const { clock } = this.#options;
+    const byClock = Math.max(0, clock.wallMs() - since);
+    const nowMs = clock.monotonicMs();
+    const known = this.#ages.get(since) ?? { before: byClock, atMs: nowMs };
+    this.#ages.delete(since);
+    this.#ages.set(since, known);
+    for (const [oldest] of this.#ages) {
+      if (this.#ages.size <= mostAges) break;
+      this.#ages.delete(oldest);
+    }
+    return Math.min(byClock, known.before + nowMs - known.atMs);
+  }
+}
+
+const mostAges = 5000;
