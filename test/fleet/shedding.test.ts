@@ -1,0 +1,294 @@
+/** Services that are stopped for a budget, and come back. One of these tests costs 13,500 micro-USD an hour. */
+import { randomUUID } from 'node:crypto';
+import { expect } from 'vitest';
+import { apiVersion } from '../../src/resources/index.ts';
+import { apiKey, ControlPlane, isMutation } from '../support/processes/control-plane.ts';
+import {
+  account,
+  createFleet,
+  service,
+  task,
+  testOnClock,
+  type Fleet,
+  type Json,
+} from '../support/processes/fleet.ts';
+import { fleetOf } from '../support/processes/replicas.ts';
+import { nowMs, sleep, temporaryFolder } from '../support/processes/processes.ts';
+
+const each = 13_500;
+const minuteMs = 60_000;
+const accounts = `accounts: [{name: acme, email: a@b.example, balanceMicros: 1000000000, apiKeys: [${apiKey}]}]`;
+
+const priority = (value: number | 'never') => ({ 'fleetkeeper.dev/shed-priority': `${value}` });
+
+async function world() {
+  const folder = await temporaryFolder();
+  const plane = await new ControlPlane(folder, { accounts }).start();
+  const fleet = await createFleet(folder);
+  await fleet.write('account.yaml', account(plane.url, { pollSeconds: 5 }));
+  const states = async (): Promise<Record<string, string>> =>
+    Object.fromEntries((await plane.account()).services.map(({ name, state }: Json) => [name, state]));
+  const paused = async (): Promise<string[]> =>
+    Object.entries(await states())
+      .filter(([, state]) => state === 'paused')
+      .map(([name]) => name)
+      .toSorted();
+  const status = async (): Promise<Json> => (await fleet.records()).get('Budget/team')?.status;
+  const limit = (hourlyMicros: number, spec: object = {}) =>
+    fleet.write('budget.yaml', [budget(hourlyMicros, spec)]);
+  return { plane, fleet, states, paused, status, limit };
+}
+
+function budget(hourlyMicros: number, spec: object = {}): object {
+  return {
+    apiVersion,
+    kind: 'Budget',
+    metadata: { name: 'team' },
+    spec: {
+      namespace: true,
+      limits: { hourlyMicros },
+      mode: 'Shed',
+      shed: { graceMinutes: 2, resumeAfterMinutes: 3 },
+      ...spec,
+    },
+  };
+}
+
+const unlabelled = {
+  namespace: undefined,
+  selector: { matchExpressions: [{ key: 'team', operator: 'DoesNotExist' }] },
+};
+
+const patient = 15 * minuteMs;
+const until = (fleet: Fleet, name: string, status: string, reason: string) =>
+  fleet.until(name, 'Ready', status, reason, patient);
+
+/** What takes minutes is asked for every ten seconds. */
+async function later(what: string, ask: () => Promise<boolean>): Promise<void> {
+  for (let count = 0; count < 90; count += 1) {
+    if (await ask()) return;
+    await sleep(10_000);
+  }
+  throw new Error(`not within 15 minutes: ${what}`);
+}
+
+testOnClock(
+  'when a limit is passed, the services of the lowest priority are stopped after the period of grace, and come back in reverse',
+  async () => {
+    const { plane, fleet, paused, status, limit } = await world();
+    await limit(4 * each);
+    await fleet.write('web.yaml', [
+      service('low', {}, priority(1)),
+      service('middle', {}, priority(2)),
+      service('high', {}, priority(3)),
+    ]);
+    fleet.run();
+    await fleet.untilReady(4);
+    const before = await plane.account();
+    await limit(Math.floor(1.5 * each));
+    await fleet.until('Budget/team', 'Shedding', 'False', 'SheddingSoon');
+    expect((await fleet.condition('Budget/team', 'Shedding'))?.message).toMatch(
+      /^at .*: ContainerService low, ContainerService middle$/,
+    );
+    const startMs = nowMs();
+    await later('the first stop', async () => (await paused()).length === 1);
+    expect(await paused()).toEqual(['low']);
+    expect(nowMs() - startMs).toBeGreaterThan(1.8 * minuteMs);
+    const firstMs = nowMs();
+    await later('the second stop', async () => (await paused()).length === 2);
+    expect(await paused()).toEqual(['low', 'middle']);
+    expect(nowMs() - firstMs).toBeGreaterThan(0.9 * minuteMs);
+    await until(fleet, 'ContainerService/middle', 'False', 'ShedForBudget');
+    await fleet.until('Budget/team', 'WithinBudget', 'True');
+    expect(await status()).toMatchObject({
+      shedding: [{ object: 'ContainerService low' }, { object: 'ContainerService middle' }],
+    });
+    expect(await fleet.condition('ContainerService/low', 'Drifted')).toMatchObject({ status: 'False' });
+    // Not enough room for another one below 90 per cent.
+    await limit(Math.floor(2.1 * each));
+    await sleep(5 * minuteMs);
+    expect(await paused()).toEqual(['low', 'middle']);
+    await limit(4 * each);
+    await later('all of them', async () => (await paused()).length === 0);
+    await fleet.untilReady(4, patient);
+    const idOf = async (name: string) => (await plane.service(name)).id;
+    const changes = (await plane.requests()).filter(isMutation).slice(-4);
+    const ids = await Promise.all(['low', 'middle', 'middle', 'low'].map(idOf));
+    expect(changes.map(({ path }) => path.split('/')[3])).toEqual(ids);
+    await fleet.until('Budget/team', 'Shedding', 'False', 'NothingShed');
+    expect((await status()).shedding).toBeUndefined();
+    const all = ({ services }: Json) => services.map(({ id }: Json) => id).toSorted();
+    expect(all(await plane.account())).toEqual(all(before));
+  },
+);
+
+testOnClock(
+  'what is protected, outside its window, or not to be stopped is not, and that is reported with names',
+  async () => {
+    const { fleet, paused, limit } = await world();
+    await limit(10 * each);
+    const windows = [{ cron: '0 0 1 1 *', durationMinutes: 1 }];
+    await fleet.write('web.yaml', [
+      service('task', { disruption: 'Always' }),
+      service('window', { disruptionWindows: windows }),
+      service('never', {}, priority('never')),
+      service('still', { disruption: 'Never' }),
+      service('free'),
+    ]);
+    await fleet.write('task.yaml', [task('epoch', { serviceRef: { name: 'task' } })]);
+    fleet.run();
+    await until(fleet, 'ContainerService/free', 'True', 'Running');
+    await until(fleet, 'ProtectedTask/epoch', 'True', 'Held');
+    await limit(1);
+    await fleet.until('Budget/team', 'Stalled', 'True', 'ShedBlocked', patient);
+    expect(await paused()).toEqual(['free']);
+    const { message } = (await fleet.condition('Budget/team', 'Stalled')) ?? {};
+    for (const part of [
+      /ContainerService task \(it is protected by the ProtectedTask epoch/,
+      /ContainerService window \(no disruption window of it is open\)/,
+      /ContainerService never \(`shed-priority: never`\)/,
+      /ContainerService still \(it has `disruption: Never`\)/,
+    ])
+      expect(message).toMatch(part);
+  },
+);
+
+testOnClock(
+  'an activity that only the provider knows keeps a service from being stopped, and another one is',
+  async () => {
+    const { plane, fleet, paused, limit } = await world();
+    await limit(10 * each);
+    await fleet.write('web.yaml', [service('busy', { disruption: 'Always' }, priority(1)), service('idle')]);
+    fleet.run();
+    await fleet.untilReady(3);
+    const { id } = await plane.service('busy');
+    await plane.call('POST', `/api/services/${id}/activity`, { id: randomUUID(), name: 'by hand' });
+    await limit(Math.floor(1.5 * each));
+    await later('the stop', async () => (await paused()).length === 1);
+    expect(await paused()).toEqual(['idle']);
+  },
+);
+
+testOnClock(
+  'a fleet gives replicas down to minReplicas before a service is stopped, and gets them back',
+  async () => {
+    const { plane, fleet, paused, status, limit } = await world();
+    await limit(10 * each);
+    await fleet.write('llm.yaml', [fleetOf('llm', { replicas: 3, minReplicas: 2, maxReplicas: 5 })]);
+    await fleet.write('web.yaml', [service('web', {}, priority(1))]);
+    fleet.run();
+    await fleet.until('ServiceFleet/llm', 'Ready', 'True');
+    await until(fleet, 'ContainerService/web', 'True', 'Running');
+    const running = async () =>
+      (await plane.account()).services.filter(({ state }: Json) => state === 'running').length;
+    const { hourlyMicros } = await status();
+    await limit(hourlyMicros - each - 1);
+    await later('one replica less, and no web', async () => (await running()) === 2);
+    expect(await paused()).toEqual(['web']);
+    expect((await fleet.records()).get('ServiceFleet/llm')?.status).toMatchObject({
+      desiredReplicas: 2,
+      limitedBy: 'Budget team',
+    });
+    await sleep(5 * minuteMs);
+    expect(await running()).toBe(2);
+    await limit(10 * hourlyMicros);
+    await later('all of them', async () => (await running()) === 4);
+  },
+);
+
+testOnClock.each([
+  [
+    'an exemption',
+    async (fleet: Fleet) => {
+      await fleet.write('web.yaml', [
+        service('web', {}, { 'fleetkeeper.dev/exempt-from-shedding-until': '2999-01-01T00:00:00Z' }),
+      ]);
+    },
+  ],
+  ['the deletion of the budget', (fleet: Fleet) => fleet.write('budget.yaml', '')],
+  [
+    'another mode',
+    (fleet: Fleet) => fleet.write('budget.yaml', [budget(1, { ...unlabelled, mode: 'Report' })]),
+  ],
+  [
+    'a scope that does not count it',
+    (fleet: Fleet) =>
+      fleet.write('web.yaml', [
+        {
+          ...service('web'),
+          metadata: { name: 'web', labels: { team: 'other' } },
+        },
+      ]),
+  ],
+])('%s starts it again at once', async (_, end) => {
+  const { fleet, paused, limit } = await world();
+  await limit(10 * each, unlabelled);
+  await fleet.write('web.yaml', [service('web')]);
+  fleet.run();
+  await fleet.untilReady(2);
+  await fleet.write('budget.yaml', [budget(1, unlabelled)]);
+  await later('the stop', async () => (await paused()).length === 1);
+  await until(fleet, 'ContainerService/web', 'False', 'ShedForBudget');
+  await end(fleet);
+  await fleet.until('ContainerService/web', 'Ready', 'True', 'Running', 90_000);
+});
+
+testOnClock(
+  'what is stopped stays so over a restart, with the reason in its status, and is stopped as desired after an edit',
+  async () => {
+    const { plane, fleet, paused, limit } = await world();
+    await limit(10 * each);
+    await fleet.write('web.yaml', [service('web'), service('other', {}, priority('never'))]);
+    const program = fleet.run();
+    await fleet.untilReady(3);
+    await limit(Math.floor(1.5 * each));
+    await later('the stop', async () => (await paused()).length === 1);
+    await program.kill('SIGKILL');
+    const mark = (await plane.requests()).length;
+    fleet.run();
+    await sleep(3 * minuteMs);
+    expect(await paused()).toEqual(['web']);
+    await until(fleet, 'ContainerService/web', 'False', 'ShedForBudget');
+    expect((await plane.requests()).slice(mark).filter(isMutation)).toEqual([]);
+    await fleet.write('web.yaml', [service('web', { desiredState: 'Stopped' })]);
+    await until(fleet, 'ContainerService/web', 'True', 'Stopped');
+    await fleet.write('web.yaml', [service('web')]);
+    await until(fleet, 'ContainerService/web', 'True', 'Running');
+  },
+);
+
+testOnClock(
+  'what somebody starts at the provider is stopped again only after another period of grace',
+  async () => {
+    const { plane, fleet, paused, limit } = await world();
+    await limit(10 * each);
+    await fleet.write('web.yaml', [service('web'), service('other', {}, priority('never'))]);
+    fleet.run();
+    await fleet.untilReady(3);
+    await limit(Math.floor(1.5 * each));
+    await later('the stop', async () => (await paused()).length === 1);
+    await until(fleet, 'ContainerService/web', 'False', 'ShedForBudget');
+    const { id } = await plane.service('web');
+    await plane.call('POST', `/api/services/${id}/actions`, { action: 'start' });
+    const startMs = nowMs();
+    await until(fleet, 'ContainerService/web', 'True', 'Running');
+    await later('the stop after that', async () => (await paused()).length === 1);
+    expect(nowMs() - startMs).toBeGreaterThan(1.8 * minuteMs);
+  },
+);
+
+testOnClock('what is stopped comes before anything new, whatever its priority', async () => {
+  const { fleet, paused, limit } = await world();
+  await limit(10 * each);
+  await fleet.write('web.yaml', [service('web', {}, priority(1)), service('other', {}, priority('never'))]);
+  fleet.run();
+  await fleet.untilReady(3);
+  await limit(Math.floor(1.5 * each));
+  await later('the stop', async () => (await paused()).length === 1);
+  await until(fleet, 'ContainerService/web', 'False', 'ShedForBudget');
+  // Room for one, but not below 90 per cent.
+  await limit(Math.floor(2.1 * each));
+  await fleet.write('new.yaml', [service('new', {}, priority(1000))]);
+  const { message } = await fleet.until('ContainerService/new', 'Ready', 'False', 'BudgetExceeded');
+  expect(message).toMatch(/and ContainerService web, which comes first, needs /);
+});
