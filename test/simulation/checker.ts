@@ -7,6 +7,7 @@ import { deletionInvariants } from './invariants/deletion.ts';
 import { mutationInvariants } from './invariants/mutations.ts';
 import { neighbourInvariants } from './invariants/neighbours.ts';
 import { recordInvariants } from './invariants/records.ts';
+import { sheddingInvariants } from './invariants/shedding.ts';
 import { thingInvariants } from './invariants/things.ts';
 import type { Write } from './state.ts';
 import type { Delivery, Exchange, Received, View, Watcher } from './watch.ts';
@@ -21,6 +22,7 @@ const invariants = [
   ...capacityInvariants,
   ...fleetInvariants,
   ...referenceInvariants,
+  ...sheddingInvariants,
 ];
 
 export class Checker implements Required<Watcher> {

@@ -171,6 +171,16 @@ export class Plane {
       prices[name] = (micros * percent) / 100;
   }
 
+  /** Everything that there is costs so many per cent of what it does now. Nothing if it is not up. */
+  raisePrices(percent: number): void {
+    const { store } = this;
+    if (!store) return;
+    store.unit.run(() => {
+      for (const service of Array.from(store.services.all()))
+        store.services.put({ ...service, hourlyMicros: Math.ceil((service.hourlyMicros * percent) / 100) });
+    });
+  }
+
   /** In the middle of the next request that changes something. */
   crashAtCommit(): void {
     this.#diesAtCommit = true;

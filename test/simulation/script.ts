@@ -74,6 +74,8 @@ export interface Script {
   readonly isRoaming: boolean;
   /** Documents of a budget, one after the other; the first one is there from the start. */
   readonly budgets: readonly BudgetEdit[];
+  /** When what runs becomes more expensive, and how: all of it costs so many per cent of what it did. */
+  readonly priceRises: readonly { readonly atMs: number; readonly percent: number }[];
 }
 
 export interface BudgetEdit {
@@ -81,6 +83,13 @@ export interface BudgetEdit {
   /** Of the account, with all that is in it; or of what is declared in the namespace. */
   readonly scope: 'account' | 'namespace';
   readonly hourlyMicros: number;
+  readonly mode: 'Gate' | 'Shed';
+  readonly shed: {
+    readonly graceMinutes: number;
+    readonly maxPerMinute: number;
+    readonly resumeBelowPercent: number;
+    readonly resumeAfterMinutes: number;
+  };
 }
 
 /** There is little to spend while the fleet is made, for `poorMs`; and so much above the floor, as at any moment of `poor`. */
@@ -471,7 +480,8 @@ function folderScript(seed: number, crowd: Crowd): Script {
     hasShortages: crowd.hasShortages ?? (hasFleets && stream(seed, 'shortages of fleets').chance(0.5)),
     hasFleets,
     hasTemplates: crowd.hasTemplates ?? false,
-    budgets: crowd.hasBudgets ? drawBudgets(stream(seed, 'budgets'), healAtMs) : [],
+    budgets: crowd.hasBudgets ? drawBudgets(seed, healAtMs) : [],
+    priceRises: crowd.hasBudgets ? drawRises(stream(seed, 'rises of prices'), healAtMs) : [],
     isContested,
     isRoaming,
     money: crowd.countsMoney ? drawMoney(stream(seed, 'money')) : undefined,
@@ -479,14 +489,57 @@ function folderScript(seed: number, crowd: Crowd): Script {
 }
 
 /** Enough for none, for a few, or for most of what people want; the scope of a budget never changes. */
-function drawBudgets(random: SeededRandom, healAtMs: number): BudgetEdit[] {
+function drawBudgets(seed: number, healAtMs: number): BudgetEdit[] {
+  const random = stream(seed, 'budgets');
   const scope = random.pick(['account', 'namespace'] as const);
-  const edits = random.between(0, 3);
-  const times = [0, ...Array.from({ length: edits }, () => random.between(1, healAtMs - 1))];
+  const count = random.between(0, 3);
+  const times = [0, ...Array.from({ length: count }, () => random.between(1, healAtMs - 1))];
   const limits = [5000, 30_000, 60_000, 200_000, 1_000_000, 3_000_000];
-  return times
+  const edits = times
     .toSorted((left, right) => left - right)
-    .map((atMs) => ({ atMs, scope, hourlyMicros: random.pick(limits) }));
+    .map((atMs) => ({
+      atMs,
+      scope,
+      hourlyMicros: random.pick(limits),
+      mode: 'Gate' as const,
+      shed: usualShed,
+    }));
+  const own = stream(seed, 'shedding');
+  return own.chance(0.5) ? withShedding(own, edits, healAtMs) : edits;
+}
+
+const usualShed = { graceMinutes: 15, maxPerMinute: 1, resumeBelowPercent: 90, resumeAfterMinutes: 30 };
+
+/** There is much at first, and then less than what there is; some of its documents only make wait. */
+function withShedding(random: SeededRandom, edits: readonly BudgetEdit[], healAtMs: number): BudgetEdit[] {
+  const [first] = edits;
+  if (!first) return [];
+  const limits = [15_000, 30_000, 60_000, 120_000, 500_000, 3_000_000];
+  const times = Array.from({ length: random.between(1, 5) }, () => random.between(30_000, healAtMs - 1));
+  const { scope } = first;
+  const more = times.map((atMs) => ({ atMs, scope, hourlyMicros: random.pick(limits) }));
+  const shed = {
+    graceMinutes: random.between(1, 2),
+    maxPerMinute: random.between(1, 3),
+    resumeBelowPercent: random.pick([50, 90, 100]),
+    resumeAfterMinutes: random.between(1, 2),
+  };
+  return [{ ...first, hourlyMicros: 10 ** 9 }, ...edits.slice(1), ...more]
+    .toSorted((left, right) => left.atMs - right.atMs)
+    .map(({ atMs, hourlyMicros }) => ({
+      atMs,
+      scope,
+      hourlyMicros,
+      mode: random.chance(0.9) ? 'Shed' : 'Gate',
+      shed,
+    }));
+}
+
+function drawRises(random: SeededRandom, healAtMs: number): Script['priceRises'] {
+  return Array.from({ length: random.between(0, 4) }, () => ({
+    atMs: random.between(1, healAtMs - 1),
+    percent: random.pick([120, 200, 500, 2000]),
+  }));
 }
 
 /** From less than the smallest thing costs to more than a service with a GPU does. */

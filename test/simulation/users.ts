@@ -322,13 +322,13 @@ export class Users {
   }
 }
 
-function budgetManifest({ scope, hourlyMicros }: BudgetEdit): Json {
+function budgetManifest({ scope, hourlyMicros, mode, shed }: BudgetEdit): Json {
   const of = scope === 'account' ? { accountRef: { name: accountName } } : { namespace: true };
   return {
     apiVersion: 'fleetkeeper.dev/v1alpha1',
     kind: 'Budget',
     metadata: { name: 'team' },
-    spec: { ...of, limits: { hourlyMicros } },
+    spec: { ...of, limits: { hourlyMicros }, mode, shed },
   };
 }
 

@@ -7,6 +7,7 @@
  *             ── edits, taken back ──> quiet, and as before ──> as in a world where nothing ever happened
  */
 import type { HttpRequest } from '../../src/api/index.ts';
+import { stillShed } from './invariants/shedding.ts';
 import { rfc3339 } from '../../src/base/index.ts';
 import { annotations, objectKey, parseObjectKey, type ObjectKey } from '../../src/resources/index.ts';
 import type { SeededRandom } from '../support/seeded-random.ts';
@@ -249,13 +250,15 @@ class World {
 
   /** Until all is as wanted. */
   async #live(failed: () => boolean): Promise<void> {
-    const { actions, budgets, healAtMs } = this.#script;
+    const { actions, budgets, priceRises, healAtMs } = this.#script;
     const scheduler = this.#scheduler;
     for (const action of actions) scheduler.after(action.atMs, () => void scheduler.busy(this.#do(action)));
     for (const edit of budgets) scheduler.after(edit.atMs, () => this.#users.writeBudget(edit));
+    for (const { atMs, percent } of priceRises) scheduler.after(atMs, () => this.#plane.raisePrices(percent));
     await scheduler.run(healAtMs, failed);
     if (failed()) return;
     await this.#heal();
+    await this.#watchComeback(failed);
     if (this.#script.seed % 2 === 0 || this.#neighbours) await this.#watchUnmended(failed);
     await this.#neighbours?.tidyUp();
     this.#place.mend();
@@ -369,6 +372,7 @@ class World {
       hasNeighbours: false,
       hasShortages: false,
       budgets: [],
+      priceRises: [],
     };
     const newcomer = new World(script, {});
     newcomer.#users.declare(this.#users.documents());
@@ -556,7 +560,11 @@ class World {
       const isWanted = parseObjectKey(key).kind === 'Account' || this.#users.wanted.has(fleet ?? key);
       const isLeaving = deletionRequestedAt !== undefined && fleet === undefined;
       const { registration, pausedFor }: Json = kind;
-      const isSettled = !isLeaving && !creationInDoubt && !registration && pausedFor === undefined;
+      const isSettled =
+        !isLeaving &&
+        !creationInDoubt &&
+        !registration &&
+        (pausedFor === undefined || pausedFor === 'Budget');
       return isWanted && isSettled && !this.#isUnmarked(key);
     };
     return (
@@ -580,11 +588,31 @@ class World {
       [annotations.acceptOrigin]: ourAddress,
     };
     this.#users.writeAccount(until);
-    if (this.#script.budgets.length > 0) this.#users.writeBudget(undefined);
+    this.#endBudgets();
     this.#place.documentStore.heal();
     await this.#foreign.releaseAll();
     const isUnfound = () => [...this.#users.documents()].some(([key]) => this.#place.isUnfound(key));
     if (isUnfound()) await scheduler.run(scheduler.nowMs + longestTakenInMs, () => !isUnfound());
+  }
+
+  /** There is none any more, or there is room for all: what is shed comes back by itself. */
+  #endBudgets(): void {
+    const last = this.#script.budgets.at(-1);
+    if (last) this.#users.writeBudget(last.mode === 'Shed' ? { ...last, hourlyMicros: 10 ** 12 } : undefined);
+  }
+
+  /** BI4: with room for all, what is shed comes back. Then the budget goes. */
+  async #watchComeback(failed: () => boolean): Promise<void> {
+    const last = this.#script.budgets.at(-1);
+    if (last?.mode !== 'Shed' || failed()) return;
+    const scheduler = this.#scheduler;
+    const left = () => (this.#script.seed % 2 === 1 ? stillShed(this.#view()) : undefined);
+    const untilMs = scheduler.nowMs + longestHealingMs;
+    while (!failed() && scheduler.nowMs < untilMs && left() !== undefined)
+      await scheduler.run(scheduler.nowMs + 5000, failed);
+    const forgotten = failed() ? undefined : left();
+    if (forgotten !== undefined) this.#violated('BI4', forgotten);
+    this.#users.writeBudget(undefined);
   }
 
   #hides(what: 'environment' | 'fields'): boolean {

@@ -1,7 +1,11 @@
 /** Managers that count a budget wrongly. */
+import { ControlApi } from '../../../src/api/index.ts';
+import { Budget } from '../../../src/engine/money/budget.ts';
 import { Budgets } from '../../../src/engine/money/budgets.ts';
 import { Reservations } from '../../../src/engine/money/reservations.ts';
+import { Shedding } from '../../../src/engine/money/shedding.ts';
 import type { ObjectKey } from '../../../src/resources/index.ts';
+import type { ObjectRecord } from '../../../src/state/index.ts';
 import { replaced, withStore, type Mutant } from './tools.ts';
 
 export const budgets: readonly Mutant[] = [
@@ -16,7 +20,7 @@ export const budgets: readonly Mutant[] = [
     breaks: 'a budget counts nothing of what is asked for',
     foundBy: ['BI1'],
     crowd: 'budgeted',
-    seed: 3,
+    seed: 4,
     patch: () =>
       replaced(
         Budgets.prototype,
@@ -61,7 +65,7 @@ export const budgets: readonly Mutant[] = [
     breaks: 'what is asked for leaves the budget with the answer',
     foundBy: ['BI1'],
     crowd: 'budgeted',
-    seed: 3,
+    seed: 4,
     patch: () =>
       replaced(
         Reservations.prototype,
@@ -120,5 +124,125 @@ export const budgets: readonly Mutant[] = [
     crowd: 'budgeted',
     seed: 16,
     patch: () => replaced(Reservations.prototype, 'carried', () => () => undefined),
+  },
+  {
+    breaks: 'services are stopped as soon as a limit is passed',
+    foundBy: ['BI3'],
+    crowd: 'budgeted',
+    seed: 5,
+    patch: () =>
+      replaced(
+        Shedding.prototype,
+        'inputs',
+        (inputs): Shedding['inputs'] =>
+          function hasty(this: Shedding, ...given) {
+            return { ...inputs.call(this, ...given), elapsedMs: () => Number.POSITIVE_INFINITY };
+          },
+      ),
+  },
+  {
+    breaks: 'nobody remembers how many were stopped in the last minute',
+    foundBy: ['BI3'],
+    crowd: 'budgeted',
+    seed: 13,
+    patch: () =>
+      replaced(
+        Shedding.prototype,
+        'inputs',
+        (inputs): Shedding['inputs'] =>
+          function forgetful(this: Shedding, budget, figures, before) {
+            return inputs.call(this, budget, figures, before && { ...before, ended: [] });
+          },
+      ),
+  },
+  {
+    breaks: 'services are stopped for a budget that asks for no stops',
+    foundBy: ['BI3'],
+    crowd: 'budgeted',
+    seed: 1,
+    patch: () =>
+      replaced(
+        Budgets.prototype,
+        'shedFor',
+        (): Budgets['shedFor'] =>
+          function eager(this: Budgets, key) {
+            if (this.partOf(key).burn === 0n) return undefined;
+            const about = { uid: '', askedAt: 0, phase: 'asked', micros: '0', budget: 'team' } as const;
+            return { object: key, since: 0, ...about };
+          },
+      ),
+  },
+  {
+    breaks: 'work in a service is not seen before it is stopped for a budget',
+    foundBy: ['BI3', 'S5'],
+    crowd: 'budgeted',
+    seed: 7,
+    patch: () => {
+      const undo = [
+        replaced(
+          ControlApi.prototype,
+          'activities',
+          (activities): ControlApi['activities'] =>
+            async function careless(this: ControlApi, ...given) {
+              const answer = await activities.apply(this, given);
+              return answer.kind === 'applied' ? { ...answer, value: [] } : answer;
+            },
+        ),
+        replaced(
+          Shedding.prototype,
+          'inputs',
+          (inputs): Shedding['inputs'] =>
+            function blind(this: Shedding, ...given) {
+              const all = inputs.call(this, ...given);
+              const members = [...all.members].map(
+                ([key, each]) => [key, { ...each, obstacle: undefined }] as const,
+              );
+              return { ...all, members: new Map(members) };
+            },
+        ),
+      ];
+      return () => undo.forEach((each) => each());
+    },
+  },
+  {
+    breaks: 'what was stopped for a budget is never let go',
+    foundBy: ['BI4', 'L1', 'L2'],
+    crowd: 'budgeted',
+    seed: 15,
+    patch: () =>
+      replaced(
+        Budget.prototype,
+        'takes',
+        (takes): Budget['takes'] =>
+          function stubborn(this: Budget, orders) {
+            const named = new Set(orders.map(({ object }) => object));
+            const kept = [...this.orders.values()].filter(({ object }) => !named.has(object));
+            return takes.call(this, [...orders, ...kept]);
+          },
+      ),
+  },
+  {
+    breaks: 'what is stopped for a budget is reported as Ready',
+    foundBy: ['BI4', 'S12'],
+    crowd: 'budgeted',
+    seed: 5,
+    sabotage: withStore((store) => ({
+      save: (record: ObjectRecord) => {
+        const { pausedFor } = record.kind as { readonly pausedFor?: string };
+        if (!record.status || pausedFor !== 'Budget') return store.save(record);
+        const before = store.record(record.key)?.status?.conditions.find(({ type }) => type === 'Ready');
+        const { lastTransitionTime } = before?.status === 'True' ? before : {};
+        const conditions = record.status.conditions.map((each) =>
+          each.type === 'Ready'
+            ? {
+                ...each,
+                status: 'True' as const,
+                lastTransitionTime: lastTransitionTime ?? each.lastTransitionTime,
+              }
+            : each,
+        );
+        return store.save({ ...record, status: { ...record.status, conditions } });
+      },
+    })),
   },
 ];
