@@ -19,7 +19,7 @@ import type { Context } from './context.ts';
 import { fleetIdentity } from './digest-key.ts';
 import { stateFile } from './options.ts';
 import { openSource } from './source.ts';
-import { managerOfCluster, managerOfFolder, type ManagerState } from './status/manager-state.ts';
+import { managerOfCluster, managerOfFolder, type ManagerState } from '../shown/index.ts';
 
 /** A cluster that can't be listed within that time is reported as an error. */
 const answerMs = 30_000;

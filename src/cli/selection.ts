@@ -12,7 +12,7 @@ import { InvalidArgumentError, Option, type Command } from 'commander';
 import { UserError } from '../base/index.ts';
 import { nearest } from '../desired/index.ts';
 import { kindCalled, kindNames, managedKinds, type ManagedKind } from '../resources/index.ts';
-import { parseLabelSelector, type Labels, type LabelSelector } from './flags/label-selector.ts';
+import { LabelSelectorError, parseLabelSelector, type LabelPredicate, type Labels } from '../shown/index.ts';
 
 /** A document of the source, a record of the state. */
 export interface Selectable {
@@ -34,7 +34,7 @@ export const namespaceOfNames = 'namespaceOfNames';
 /** As they were written, for messages, with what they mean. */
 export interface GivenSelector {
   readonly text: string;
-  readonly matches: LabelSelector;
+  readonly matches: LabelPredicate;
 }
 
 export interface SelectionFlags {
@@ -66,7 +66,7 @@ export function selectorOption(): Option {
   return new Option(
     '-l, --selector <labels>',
     "only objects with these labels: app=web, 'app in (web,api)', '!app'",
-  ).argParser((text): GivenSelector => ({ text, matches: parseLabelSelector(text) }));
+  ).argParser((text): GivenSelector => ({ text, matches: labelSelectorOf(text) }));
 }
 
 /** `KIND/NAME`, or a name alone, of a flag. The kind may have any of its names. */
@@ -197,4 +197,13 @@ function remedyOf(target: Target, namespace: string, objects: readonly Selectabl
   const shown = (sameKind.length > 0 ? sameKind : there).map(({ kind, name }) => `${kind}/${name}`).sort();
   const more = shown.length > namesShown ? ` and ${shown.length - namesShown} more` : '';
   return `there are: ${shown.slice(0, namesShown).join(', ')}${more}`;
+}
+
+function labelSelectorOf(text: string): LabelPredicate {
+  try {
+    return parseLabelSelector(text);
+  } catch (error) {
+    if (error instanceof LabelSelectorError) throw new InvalidArgumentError(error.message);
+    throw error;
+  }
 }

@@ -1,8 +1,8 @@
 /** What accounts hold, with its cost. Pure. */
 import { clampedMicros } from '../../engine/plan/index.ts';
 import { renderTable } from '../output/render.ts';
-import type { Holding, ManagedBy } from './survey.ts';
 import { oneLine } from '../output/terminal-text.ts';
+import type { Holding, ManagedBy } from '../../shown/index.ts';
 
 export interface InventoryItem {
   /** `namespace/name`. */

@@ -2,10 +2,10 @@ import { InvalidArgumentError, Option, type Command } from 'commander';
 import { readAccounts } from '../account/account-contents.ts';
 import { connected, withConnectionFlags, type ConnectionFlags } from '../account/connection.ts';
 import { complain, print, type Context } from '../context.ts';
-import { survey } from '../account/survey.ts';
+import { survey, costReport, type CostBy } from '../../shown/index.ts';
 import { outputOption } from '../options.ts';
 import { structured, type OutputFormat } from '../output/output.ts';
-import { costReport, costText, type CostBy } from '../account/cost.ts';
+import { costText } from '../account/cost.ts';
 
 interface CostFlags extends ConnectionFlags {
   readonly output: OutputFormat;

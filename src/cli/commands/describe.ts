@@ -8,10 +8,16 @@ import { structured, type OutputFormat } from '../output/output.ts';
 import { palette } from '../output/render.ts';
 import { oneLine } from '../output/terminal-text.ts';
 import { selectorOption } from '../selection.ts';
-import { describe, describedItem } from '../status/description.ts';
+import {
+  describe,
+  describedItem,
+  type StatusEntry,
+  isAbsent,
+  managerItem,
+  managerLine,
+} from '../../shown/index.ts';
 import { describedText } from '../status/description-text.ts';
-import { selectedEntries, type EntryFlags, type StatusEntry } from '../status/entries.ts';
-import { isAbsent, managerItem, managerLine } from '../status/manager-state.ts';
+import { selectedEntries, type EntryFlags } from '../status/entries.ts';
 import { readEntries, type EntriesNow } from '../status/read.ts';
 
 interface DescribeFlags extends FleetFlags, Omit<EntryFlags, 'kind' | 'reason'> {

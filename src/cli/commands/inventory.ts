@@ -5,7 +5,7 @@ import { complain, print, type Context } from '../context.ts';
 import { inventoryOf, inventoryText } from '../account/inventory.ts';
 import { outputOption } from '../options.ts';
 import { structured, type OutputFormat } from '../output/output.ts';
-import { survey } from '../account/survey.ts';
+import { survey } from '../../shown/index.ts';
 
 interface InventoryFlags extends ConnectionFlags {
   readonly output: OutputFormat;

@@ -12,12 +12,7 @@ import { isEdited } from '../replicas/edited.ts';
 import { findFleet, type FoundFleet } from '../replicas/fleets.ts';
 import { give, type CommandFlags } from '../replicas/give.ts';
 import { openPlace } from '../replicas/place.ts';
-import {
-  revisionsIn,
-  rolloutProgress,
-  stepUnderWay,
-  type RolloutProgress,
-} from '../replicas/rollout-progress.ts';
+import { revisionsIn, rolloutProgress, stepUnderWay, type RolloutProgress } from '../../shown/index.ts';
 
 interface RolloutFlags extends CommandFlags {
   readonly timeout?: number;

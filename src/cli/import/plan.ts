@@ -15,8 +15,8 @@ import {
 import { brief, writeDocument, type Draft, type WrittenDocument } from './draft.ts';
 import { Names } from './names.ts';
 import { isAbandoned } from '../account/inventory.ts';
-import type { Holding } from '../account/survey.ts';
 import { oneLine } from '../output/terminal-text.ts';
+import type { Holding } from '../../shown/index.ts';
 
 export interface ImportedAccount {
   readonly account: { readonly namespace: string; readonly name: string; readonly spec: AccountSpec };

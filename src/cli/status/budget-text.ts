@@ -1,8 +1,6 @@
-/** What `status` and `describe` show of a budget, by its trait. From its document and its status. */
-import { traitsOf } from '../../resources/index.ts';
-import { entryOf, isBlocking, isReason } from '../../reasons/index.ts';
+/** What `status` and `describe` show of a budget, from its document and its status. */
 import { usd } from '../output/render.ts';
-import { conditionOf, textOf, type StatusEntry } from './entries.ts';
+import { conditionOf, isBudget, textOf, type StatusEntry } from '../../shown/index.ts';
 
 const limitTexts: Readonly<Record<string, (limit: number) => string>> = {
   hourlyMicros: (limit) => `${usd(limit)}/h`,
@@ -11,32 +9,12 @@ const limitTexts: Readonly<Record<string, (limit: number) => string>> = {
   runwayHours: (limit) => `a balance for ${limit} h`,
 };
 
-function isBudget({ kind }: StatusEntry): boolean {
-  return traitsOf(kind).budget !== undefined;
-}
-
 /** Of a budget that is near a limit, or beyond: `Exceeded: hourlyMicros: $16.00 of $15.00 an hour, 106 %`. */
 export function budgetState(entry: StatusEntry): string | undefined {
   if (!isBudget(entry)) return undefined;
   const within = conditionOf(entry, 'WithinBudget');
   if (!within || within.reason === 'WithinLimits') return undefined;
   return `${within.reason}: ${within.message}`;
-}
-
-/** Objects that wait for the budget, by their messages. */
-export function waitingFor(budget: StatusEntry, all: readonly StatusEntry[]): readonly string[] {
-  if (!isBudget(budget)) return [];
-  return all.flatMap((entry) => {
-    const ready = conditionOf(entry, 'Ready');
-    if (!ready || entry.namespace !== budget.namespace || !isReason(ready.reason)) return [];
-    const isFor =
-      isBlocking(ready.reason) && entryOf(ready.reason).forBudget && isNamed(ready.message, budget.name);
-    return isFor ? [`${entry.kind} ${entry.name}`] : [];
-  });
-}
-
-function isNamed(message: string, name: string): boolean {
-  return message.startsWith(`Budget ${name}:`) || message.includes(`of Budget ${name} can't be used`);
 }
 
 const mostNamed = 10;

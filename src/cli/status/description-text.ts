@@ -4,11 +4,18 @@ import { capacityText, differenceText } from '../../engine/plan/index.ts';
 import type { ShownCapacity } from '../../state/index.ts';
 import { renderTable, usd, type Palette } from '../output/render.ts';
 import { age, oneLine } from '../output/terminal-text.ts';
-import type { Described, NextStep, ProtectingTask } from './description.ts';
+import {
+  type Described,
+  type NextStep,
+  type ProtectingTask,
+  conditionOf,
+  stateOf,
+  textOf,
+  agoText,
+  spanText,
+} from '../../shown/index.ts';
 import { budgetRows } from './budget-text.ts';
-import { conditionOf, stateOf, textOf } from './entries.ts';
 import { fleetRows } from './fleet-text.ts';
-import { agoText, spanText } from './manager-state.ts';
 
 export interface TextView {
   readonly colours: Palette;

@@ -1,16 +1,10 @@
-/** The objects of a fleet as `status` and `describe` show them, and which of them a command is about. */
+/** Which objects of a fleet a command is about, and how `status` prints them for programs. */
 import { UserError, rfc3339 } from '../../base/index.ts';
 import { nearest } from '../../desired/index.ts';
 import { isReason, reasonNames } from '../../reasons/index.ts';
-import {
-  apiVersion,
-  kindCalled,
-  parseObjectKey,
-  type Condition,
-  type ManagedKind,
-  type ObjectKey,
-} from '../../resources/index.ts';
-import type { ObjectRecord, PlanFileRecord } from '../../state/index.ts';
+import { kindCalled, type ManagedKind } from '../../resources/index.ts';
+import { managerItem, statusItem, type ManagerState, type StatusEntry } from '../../shown/index.ts';
+import type { PlanFileRecord } from '../../state/index.ts';
 import {
   Selection,
   namedTarget,
@@ -18,44 +12,6 @@ import {
   type namespaceOfNames,
   type SelectionFlags,
 } from '../selection.ts';
-import { managerItem, type ManagerState } from './manager-state.ts';
-
-export interface StatusEntry {
-  readonly record: ObjectRecord;
-  readonly kind: ManagedKind;
-  readonly namespace: string;
-  readonly name: string;
-  readonly labels: Readonly<Record<string, string>>;
-  /** Unix milliseconds. Undefined for an object that 0.1.0 took in. */
-  readonly createdAt: number | undefined;
-}
-
-/** In the order of their keys. `createdAt`: of an object in a cluster. */
-export function statusEntries(
-  records: Iterable<ObjectRecord>,
-  createdAt: (key: ObjectKey) => number | undefined = () => undefined,
-): StatusEntry[] {
-  return [...records]
-    .sort((left, right) => (left.key < right.key ? -1 : 1))
-    .map((record) => {
-      const { kind, namespace, name } = parseObjectKey(record.key);
-      const { labels } = record.manifest;
-      return { record, kind, namespace, name, labels, createdAt: createdAt(record.key) ?? record.createdAt };
-    });
-}
-
-export function conditionOf({ record }: StatusEntry, type: string): Condition | undefined {
-  return record.status?.conditions.find((condition) => condition.type === type);
-}
-
-/** The state at the provider, or that the object is being deleted. */
-export function stateOf({ record }: StatusEntry): string | undefined {
-  return record.deletionRequestedAt === undefined ? textOf(record.status?.['state']) : 'Terminating';
-}
-
-export function textOf(value: unknown): string | undefined {
-  return typeof value === 'string' ? value : undefined;
-}
 
 export interface EntryFlags extends Pick<SelectionFlags, 'selector' | 'namespace' | typeof namespaceOfNames> {
   readonly kind?: readonly string[];
@@ -138,27 +94,5 @@ export function statusList(
     ...(manager ? { manager: managerItem(manager) } : {}),
     ...(planFile ? { planFile: planFileItem(planFile) } : {}),
     items: entries.map(statusItem),
-  };
-}
-
-export function statusItem({ record, kind, namespace, name, createdAt }: StatusEntry): object {
-  const { annotations, labels, spec } = record.manifest;
-  return {
-    apiVersion,
-    kind,
-    metadata: {
-      name,
-      namespace,
-      uid: record.uid,
-      generation: record.generation,
-      ...(Object.keys(annotations).length > 0 ? { annotations } : {}),
-      ...(Object.keys(labels).length > 0 ? { labels } : {}),
-      ...(createdAt === undefined ? {} : { creationTimestamp: rfc3339(createdAt) }),
-      ...(record.deletionRequestedAt === undefined
-        ? {}
-        : { deletionTimestamp: rfc3339(record.deletionRequestedAt) }),
-    },
-    spec,
-    status: record.status ?? { observedGeneration: 0, conditions: [] },
   };
 }

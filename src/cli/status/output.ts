@@ -7,9 +7,15 @@ import { structured, type OutputFormat } from '../output/output.ts';
 import { palette } from '../output/render.ts';
 import { renderDrift } from '../output/render-drift.ts';
 import { forStream, oneLine } from '../output/terminal-text.ts';
-import { statusEntries, statusList, type StatusEntry } from './entries.ts';
+import {
+  statusEntries,
+  type StatusEntry,
+  isMissing,
+  managerLine,
+  type ManagerState,
+} from '../../shown/index.ts';
+import { statusList } from './entries.ts';
 import { parseTemplate, type Template } from './json-path.ts';
-import { isMissing, managerLine, type ManagerState } from './manager-state.ts';
 import { statusTable, type TableView } from './table.ts';
 
 const plainFormats = ['text', 'wide', 'json', 'yaml', 'name'] as const;

@@ -5,8 +5,7 @@ import { readState, stateFacts, type ObjectRecord, type StateStore } from '../..
 import { isCluster } from '../cluster.ts';
 import type { Context } from '../context.ts';
 import { ownerChoice, stateFile, type FleetFlags } from '../options.ts';
-import { statusEntries, type StatusEntry } from './entries.ts';
-import { managerOfFolder, type ManagerState } from './manager-state.ts';
+import { statusEntries, type StatusEntry, managerOfFolder, type ManagerState } from '../../shown/index.ts';
 
 export interface EntriesNow {
   readonly entries: readonly StatusEntry[];

@@ -1,6 +1,6 @@
 import { Command } from 'commander';
 import { describe, expect, test } from 'vitest';
-import { parseLabelSelector } from '../../../src/cli/flags/label-selector.ts';
+import { parseLabelSelector } from '../../../src/shown/index.ts';
 import {
   Selection,
   withSelectionFlags,

@@ -58,6 +58,19 @@ const table: Readonly<Record<string, Row>> = {
     types: ['engine'],
     packages: ['@marcbachmann/cel-js', 'zod'],
   },
+  shown: {
+    rooms: [
+      'base',
+      'engine/plan',
+      'engine',
+      'kinds',
+      'kinds/declarations.ts',
+      'reasons',
+      'resources',
+      'state',
+    ],
+    types: ['desired', 'kubernetes'],
+  },
   http: { rooms: ['base'], packages: ['fastify'] },
   'control-plane': {
     rooms: ['base'],

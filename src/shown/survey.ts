@@ -3,19 +3,25 @@
  * written down its id, adopts it, or made its mark; by another owner, when it carries any other mark; else by nobody,
  * as far as can be seen: what another folder adopted without its environment, and registries, carry no mark.
  */
-import { canonicalId } from '../../base/index.ts';
-import { derivedUid, ownerId } from '../../engine/plan/index.ts';
-import { kinds } from '../../kinds/index.ts';
-import type { AccountContents, AnyRemote, HeldThings, Marks } from '../../engine/index.ts';
+import { canonicalId } from '../base/index.ts';
+import type { DesiredSnapshot } from '../desired/index.ts';
+import { derivedUid, ownerId } from '../engine/plan/index.ts';
+import { kinds } from '../kinds/index.ts';
+import type { AccountContents, AnyRemote, HeldThings, Marks } from '../engine/index.ts';
 import {
   managedKinds,
   parseObjectKey,
   traitsOf,
   type ManagedKind,
   type ObjectKey,
-} from '../../resources/index.ts';
-import { newRecord } from '../../state/index.ts';
-import type { FleetView } from './connection.ts';
+} from '../resources/index.ts';
+import { newRecord, type StateStore } from '../state/index.ts';
+
+/** What is known of a fleet. */
+export interface KnownFleet {
+  readonly snapshot: Pick<DesiredSnapshot, 'objects'>;
+  readonly store: Pick<StateStore, 'ownerName' | 'digestKey' | 'record' | 'records'>;
+}
 
 export type ManagedBy =
   | { readonly is: 'nobody' }
@@ -39,7 +45,7 @@ export interface Holding {
 
 const nobody: ManagedBy = { is: 'nobody' };
 
-export function survey(contents: AccountContents, fleet: FleetView | undefined): Holding[] {
+export function survey(contents: AccountContents, fleet: KnownFleet | undefined): Holding[] {
   const known = fleetKnowledge(fleet);
   const holdings = managedKinds.flatMap((kind) => {
     const { list } = traitsOf(kind);
@@ -77,7 +83,7 @@ interface FleetKnowledge {
   readonly recordedElsewhere: ReadonlySet<ObjectKey>;
 }
 
-function fleetKnowledge(fleet: FleetView | undefined): FleetKnowledge {
+function fleetKnowledge(fleet: KnownFleet | undefined): FleetKnowledge {
   const byId = new Map<string, ObjectKey>();
   const byMark = new Map<string, ObjectKey>();
   if (!fleet) return { ownerId: undefined, byId, byMark, recordedElsewhere: new Set() };

@@ -8,10 +8,10 @@
  * | `Paused`  | a person has frozen or paused it, or has to promote it             | 2                             |
  * | `Waiting` | anything else                                                      | it waits                      |
  */
-import type { UpdateStep } from '../../kinds/service-fleet/schema.ts';
-import type { FleetState } from '../../kinds/service-fleet/state.ts';
-import type { Condition } from '../../resources/index.ts';
-import type { ObjectRecord, ObjectStatus } from '../../state/index.ts';
+import type { UpdateStep } from '../kinds/service-fleet/schema.ts';
+import type { FleetState } from '../kinds/service-fleet/state.ts';
+import type { Condition } from '../resources/index.ts';
+import type { ObjectRecord, ObjectStatus } from '../state/index.ts';
 
 export type RolloutResult = 'Stable' | 'Failed' | 'Paused' | 'Waiting';
 

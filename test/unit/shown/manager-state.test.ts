@@ -2,7 +2,7 @@
 import { existsSync, rmSync, statSync, utimesSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
 import { parse } from 'yaml';
-import { systemRandom } from '../../../../src/base/index.ts';
+import { systemRandom } from '../../../src/base/index.ts';
 import {
   clockTime,
   managerLine,
@@ -10,11 +10,11 @@ import {
   managerOfFolder,
   isMissing,
   spanText,
-} from '../../../../src/cli/status/manager-state.ts';
-import { giveSigns, lockState, openState, signEveryMs, stateFacts } from '../../../../src/state/index.ts';
-import { ManualClock } from '../../../support/manual-clock.ts';
-import { temporaryFile } from '../../../support/temporary.ts';
-import { run } from '../support.ts';
+} from '../../../src/shown/index.ts';
+import { giveSigns, lockState, openState, signEveryMs, stateFacts } from '../../../src/state/index.ts';
+import { ManualClock } from '../../support/manual-clock.ts';
+import { temporaryFile } from '../../support/temporary.ts';
+import { run } from '../cli/support.ts';
 
 const here = { command: 'run', pid: 4711, host: 'here' };
 const noon = Date.UTC(2026, 0, 1, 12);

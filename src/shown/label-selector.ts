@@ -6,20 +6,21 @@
  *
  * `!=` and `notin` also match objects without the label. A value may be empty.
  */
-import { InvalidArgumentError } from 'commander';
-
 export type Labels = Readonly<Record<string, string>>;
-export type LabelSelector = (labels: Labels) => boolean;
+export type LabelPredicate = (labels: Labels) => boolean;
 
-type Requirement = LabelSelector;
+type Requirement = LabelPredicate;
 
 const forms = "such as app=web, app!=web, 'app in (web,api)', 'app notin (web)', app or '!app'";
 const keyForm = /^(?:[a-z0-9](?:[-a-z0-9.]{0,251}[a-z0-9])?\/)?[A-Za-z0-9](?:[-\w.]{0,61}[A-Za-z0-9])?$/;
 const valueForm = /^(?:[A-Za-z0-9](?:[-\w.]{0,61}[A-Za-z0-9])?)?$/;
 const tokenForm = /\s*(==|!=|[=!(),<>]|[^\s=!(),<>]+)/y;
 
-/** Throws an `InvalidArgumentError`. */
-export function parseLabelSelector(text: string): LabelSelector {
+/** What is wrong with a selector, for people. */
+export class LabelSelectorError extends Error {}
+
+/** Throws a `LabelSelectorError`. */
+export function parseLabelSelector(text: string): LabelPredicate {
   const requirements = new Parser(text).selector();
   return (labels) => requirements.every((requirement) => requirement(labels));
 }
@@ -30,7 +31,7 @@ class Parser {
 
   constructor(text: string) {
     this.#tokens = tokensOf(text);
-    if (this.#tokens.length === 0) throw new InvalidArgumentError(`expected a selector ${forms}`);
+    if (this.#tokens.length === 0) throw new LabelSelectorError(`expected a selector ${forms}`);
   }
 
   selector(): Requirement[] {
@@ -96,9 +97,9 @@ class Parser {
     if (!this.#take(token)) throw this.#unexpected(what, this.#peek());
   }
 
-  #unexpected(what: string, token: string | undefined): InvalidArgumentError {
+  #unexpected(what: string, token: string | undefined): LabelSelectorError {
     const where = token === undefined ? 'at its end' : `at "${token}"`;
-    return new InvalidArgumentError(`expected ${what} ${where}; a selector is ${forms}`);
+    return new LabelSelectorError(`expected ${what} ${where}; a selector is ${forms}`);
   }
 }
 

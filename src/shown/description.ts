@@ -4,11 +4,11 @@
  * What happens next is concluded from the reason of the newest pass (the table of reasons) and from times in the record. The time of
  * the next pass itself is in the manager's memory only: a write for each pass would cost more than it shows.
  */
-import { rfc3339 } from '../../base/index.ts';
-import { isBlocking, isReason, entryOf, reasons, sectionOf, type Turn } from '../../reasons/index.ts';
-import { accountPlaceOf, stateTraitsOf, type Condition } from '../../resources/index.ts';
-import type { Intent, SignOfLife } from '../../state/index.ts';
-import { waitingFor } from './budget-text.ts';
+import { rfc3339 } from '../base/index.ts';
+import { isBlocking, isReason, entryOf, reasons, sectionOf, type Turn } from '../reasons/index.ts';
+import { accountPlaceOf, stateTraitsOf, type Condition } from '../resources/index.ts';
+import type { Intent, SignOfLife } from '../state/index.ts';
+import { waitingFor } from './waiting-for.ts';
 import { conditionOf, statusItem, textOf, type StatusEntry } from './entries.ts';
 
 export interface Described {

@@ -10,9 +10,9 @@
  * | `Lost`    | it ended without being stopped, or can't be seen from here          | 3; others than `run`: 0 |
  * | `Unknown` | nothing was recorded: no manager has run, or it can't be read       | 0         |
  */
-import { rfc3339 } from '../../base/index.ts';
-import type { LeaseHolder } from '../../kubernetes/index.ts';
-import { signEveryMs, type StateFacts } from '../../state/index.ts';
+import { rfc3339 } from '../base/index.ts';
+import type { LeaseHolder } from '../kubernetes/index.ts';
+import { signEveryMs, type StateFacts } from '../state/index.ts';
 
 export type ManagerPhase = 'Running' | 'Silent' | 'Stopped' | 'Lost' | 'Unknown';
 
