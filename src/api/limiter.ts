@@ -32,6 +32,15 @@ export interface LimiterOptions {
   readonly concurrency: number;
 }
 
+/** How requests of an account go now. */
+export interface Pace {
+  readonly perSecond: number;
+  readonly limitPerSecond: number;
+  readonly waiting: number;
+  readonly throttled: number;
+  readonly closedForMs: number;
+}
+
 const slowestPerSecond = 0.1;
 const decrease = 0.7;
 /** Share of the configured rate that one second of successful requests wins back. */
@@ -51,6 +60,7 @@ export class Limiter {
   #refilledAtMs: number;
   #shutUntilMs = 0;
   #decreasedAtMs = -1;
+  #throttled = 0;
   #wakeUp: Timer | undefined;
 
   constructor(options: LimiterOptions, clock: Clock, metrics: Metrics) {
@@ -81,6 +91,14 @@ export class Limiter {
   /** Requests per second that the limiter allows now. */
   get rate(): number {
     return this.#rate;
+  }
+
+  /** For people. `throttled`: answers with 429 since it was made. */
+  get pace(): Pace {
+    const { perSecond: limitPerSecond } = this.#options;
+    const waiting = this.waiting('heartbeat') + this.waiting('ordinary');
+    const closedForMs = Number.isFinite(this.shutForMs) ? this.shutForMs : 0;
+    return { perSecond: this.#rate, limitPerSecond, waiting, throttled: this.#throttled, closedForMs };
   }
 
   /** Milliseconds until `Retry-After` has passed; 0 when the limiter is open. */
@@ -149,6 +167,7 @@ export class Limiter {
   rateLimited(startedAtMs: number, retryAfterMs: number | undefined): void {
     const nowMs = this.#clock.monotonicMs();
     this.#metrics.throttled.inc({ account: this.#options.account });
+    this.#throttled += 1;
     this.#shutUntilMs = Math.max(this.#shutUntilMs, nowMs + (retryAfterMs ?? 1000));
     if (startedAtMs > this.#decreasedAtMs) {
       this.#decreasedAtMs = nowMs;

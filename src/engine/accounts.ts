@@ -1,5 +1,5 @@
 /** What the reconciler needs of accounts. The manager creates them. */
-import type { ControlApi } from '../api/index.ts';
+import type { ControlApi, Pace } from '../api/index.ts';
 import type { AccountInformer, CatalogCache } from '../observed/index.ts';
 import type { ReasonOf } from '../reasons/index.ts';
 import type { AccountSpec } from '../resources/index.ts';
@@ -12,6 +12,8 @@ export interface AccountHandle {
   readonly isShared?: boolean;
   readonly spec: AccountSpec;
   readonly api: ControlApi;
+  /** How its requests go now, for people. */
+  readonly pace?: () => Pace;
   readonly informer: AccountInformer;
   readonly identity: AccountIdentity;
   readonly catalog: CatalogCache;

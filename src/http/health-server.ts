@@ -1,7 +1,7 @@
 /**
  * `/healthz`, `/readyz` and `/metrics` of a running manager, as Kubernetes' own servers have them: `ok`, or with
  * `?verbose`, or when something is wrong (503), a line per check. `/api/v1/fleets/NAMESPACE/NAME/endpoints` shows where
- * replicas can be reached. It shows no secret and does nothing.
+ * replicas can be reached. It shows no secret and does nothing. Where there is a read API, that answers everything else (read-api.ts).
  *
  * Whoever reaches the port may be anybody: connections are few, for each address and in all, and short; requests are small, and each address has
  * a rate of its own, so that nobody keeps the kubelet out. Metrics are made at most once a second, however many ask.
@@ -9,7 +9,8 @@
 import type { Socket } from 'node:net';
 import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
 import type { Clock } from '../base/index.ts';
-import { AddressRates, healthLimits, type HealthLimits } from './limits.ts';
+import { AddressRates, healthLimits, withReadApi, type HealthLimits } from './limits.ts';
+import { errorBody, serveReadApi, type RequestHandler } from './read-api.ts';
 
 export interface Check {
   readonly name: string;
@@ -26,10 +27,15 @@ export interface ManagerView {
   endpoints(namespace: string, name: string, format: 'json' | 'prometheus'): object | 'unknown' | 'standby';
 }
 
+export interface HealthServerOptions {
+  readonly limits?: HealthLimits;
+  readonly readApi?: RequestHandler | undefined;
+}
+
 export function createHealthServer(
   view: ManagerView,
   clock: Clock,
-  limits: HealthLimits = healthLimits,
+  { readApi, limits = readApi ? withReadApi : healthLimits }: HealthServerOptions = {},
 ): FastifyInstance {
   const { headerBytes, requestMs, idleMs } = limits;
   const app = Fastify({
@@ -43,8 +49,11 @@ export function createHealthServer(
   });
   limitConnections(app, limits);
   const rates = new AddressRates(limits, clock);
+  const readRates = readApi && new AddressRates(limits.readApi, clock);
   app.addHook('onRequest', async (request, reply) => {
-    if (rates.takes(request.socket.remoteAddress ?? '')) return;
+    const isOwn = ownPaths.has(request.url.split('?', 1)[0] ?? '');
+    const asked = isOwn || !readRates ? rates : readRates;
+    if (asked.takes(request.socket.remoteAddress ?? '')) return;
     await reply
       .code(429)
       .header('retry-after', '1')
@@ -57,30 +66,39 @@ export function createHealthServer(
   app.get('/metrics', async (_request, reply) =>
     reply.type('text/plain; version=0.0.4; charset=utf-8').send(await metrics()),
   );
+  if (readApi) serveReadApi(app, readApi);
+  else serveEndpoints(app, view);
+  return app;
+}
+
+/** Without a read API. */
+function serveEndpoints(app: FastifyInstance, view: ManagerView): void {
   app.get<{ Params: FleetPath; Querystring: { format?: unknown } }>(
     '/api/v1/fleets/:namespace/:name/endpoints',
     ({ params: { namespace, name }, query: { format = 'json' } }, reply) => {
       if (format !== 'json' && format !== 'prometheus')
-        return refuse(reply, 400, 'format is json or prometheus');
+        return refuse(reply, 400, 'invalid_parameter', 'format is json or prometheus');
       const shown = view.endpoints(namespace, name, format);
-      if (shown === 'unknown') return refuse(reply, 404, 'there is no such ServiceFleet');
-      if (shown === 'standby') return refuse(reply, 503, 'another replica of the manager is the leader');
+      if (shown === 'unknown') return refuse(reply, 404, 'not_found', 'there is no such ServiceFleet');
+      if (shown === 'standby')
+        return refuse(reply, 503, 'unavailable', 'another replica of the manager is the leader');
       return reply
         .header('cache-control', 'no-store')
         .type('application/json; charset=utf-8')
         .send(JSON.stringify(shown));
     },
   );
-  return app;
 }
+
+const ownPaths: ReadonlySet<string> = new Set(['/healthz', '/readyz', '/metrics']);
 
 interface FleetPath {
   readonly namespace: string;
   readonly name: string;
 }
 
-function refuse(reply: FastifyReply, code: number, error: string): FastifyReply {
-  return reply.code(code).type('application/json; charset=utf-8').send(JSON.stringify({ error }));
+function refuse(reply: FastifyReply, status: number, code: string, message: string): FastifyReply {
+  return reply.code(status).type('application/json; charset=utf-8').send(errorBody(code, message));
 }
 
 /** More than these are closed at once. */

@@ -13,6 +13,8 @@ export interface HealthLimits {
   readonly burst: number;
   /** So long the same metrics serve for all. */
   readonly metricsMs: number;
+  /** Of each address, for the read API: a page asks for many things at once, and many readers may come by one proxy. */
+  readonly readApi: { readonly requestsPerSecond: number; readonly burst: number };
 }
 
 export const healthLimits: HealthLimits = {
@@ -24,7 +26,11 @@ export const healthLimits: HealthLimits = {
   requestsPerSecond: 20,
   burst: 40,
   metricsMs: 1000,
+  readApi: { requestsPerSecond: 100, burst: 300 },
 };
+
+/** With room for 100 event streams, which may all come by one proxy. */
+export const withReadApi: HealthLimits = { ...healthLimits, connections: 400, connectionsPerAddress: 200 };
 
 /** Addresses whose rate is remembered; of more, the oldest are forgotten. */
 const mostAddresses = 1000;

@@ -262,6 +262,7 @@ export class AccountRegistry implements Accounts {
       isShared: origin.kind === 'environment',
       spec,
       api,
+      pace: () => limiter.pace,
       identity,
       funds: new FundsMemory(clock),
       keyDigest: () => this.#digest(credential()),

@@ -34,6 +34,8 @@ export interface ReasonEntry {
   readonly see?: string;
   /** In `Ready=False`: what is there was observed, and can't be used. */
   readonly isDown?: true;
+  /** A person, a window or a brake keeps the object as it is. It is never shown as healthy. */
+  readonly suspends?: true;
   /** Of a task: how fresh the record of its activity is. */
   readonly freshness?: string;
 }

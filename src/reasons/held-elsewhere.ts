@@ -102,6 +102,7 @@ export const heldByOthers = {
   // Brakes.
   MassChangeBrake: {
     kind: 'held',
+    suspends: true,
     severity: 'critical',
     whose: 'user',
     observed: 'no',
@@ -112,6 +113,7 @@ export const heldByOthers = {
   },
   MassDrift: {
     kind: 'held',
+    suspends: true,
     severity: 'critical',
     whose: 'user',
     observed: 'yes',
@@ -133,6 +135,7 @@ export const heldByOthers = {
   },
   RolloutFrozen: {
     kind: 'held',
+    suspends: true,
     severity: 'warning',
     whose: 'user',
     observed: 'yes',
@@ -143,6 +146,7 @@ export const heldByOthers = {
   },
   MassFailure: {
     kind: 'held',
+    suspends: true,
     severity: 'critical',
     whose: 'user',
     observed: 'yes',

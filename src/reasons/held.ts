@@ -148,6 +148,7 @@ export const heldByDocument = {
   Paused: {
     kind: 'held',
     also: ['unusable', 'fact'],
+    suspends: true,
     severity: 'info',
     whose: 'user',
     observed: 'yes',

@@ -40,6 +40,7 @@ export const waitsHere = {
   },
   RolloutPaused: {
     kind: 'waiting',
+    suspends: true,
     severity: 'info',
     whose: 'user',
     observed: 'yes',
@@ -199,6 +200,7 @@ export const waitsHere = {
   },
   OutsideWindow: {
     kind: 'waiting',
+    suspends: true,
     severity: 'info',
     whose: 'fleetkeeper',
     observed: 'yes',
@@ -226,6 +228,7 @@ export const waitsHere = {
   },
   RemediationBrake: {
     kind: 'waiting',
+    suspends: true,
     severity: 'warning',
     whose: 'fleetkeeper',
     observed: 'yes',

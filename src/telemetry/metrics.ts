@@ -6,6 +6,7 @@
  */
 import { Counter, Gauge, Histogram, Registry } from 'prom-client';
 import { budgetMetrics } from './budget-metrics.ts';
+import { pageMetrics } from './page-metrics.ts';
 import { replicaMetrics } from './replica-metrics.ts';
 
 export type Metrics = ReturnType<typeof createMetrics>;
@@ -25,6 +26,7 @@ export function createMetrics() {
     ...replicaMetrics(registers),
     ...budgetMetrics(registers),
     ...kubernetesMetrics(registers),
+    ...pageMetrics(registers),
   };
 }
 

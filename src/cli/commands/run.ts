@@ -8,8 +8,16 @@ import {
   type EndpointFilesOptions,
 } from '../../manager/index.ts';
 import { defaultShortenedGrace } from '../../engine/index.ts';
-import { giveSigns, lockState, openState, planFileOutcomes, type StateStore } from '../../state/index.ts';
-import { collectProcessMetrics, createMetrics, type Metrics } from '../../telemetry/index.ts';
+import { ManagerSource } from '../../read-api/index.ts';
+import {
+  giveSigns,
+  JournalReader,
+  lockState,
+  openState,
+  planFileOutcomes,
+  type StateStore,
+} from '../../state/index.ts';
+import { collectProcessMetrics, createMetrics, type Logger, type Metrics } from '../../telemetry/index.ts';
 import { clusterHeading, isCluster } from '../cluster.ts';
 import { untilStopped, type Context } from '../context.ts';
 import {
@@ -26,6 +34,7 @@ import {
 import { analysisPrometheus, analysisPrometheusOption, type AnalysisFlags } from '../analysis-prometheus.ts';
 import { withFolderArgument } from '../flags/source-option.ts';
 import { withLocal } from '../local/with-local.ts';
+import { createReadApi, withPageFlags, type PageFlags } from '../page.ts';
 import { fleetIdentity } from '../digest-key.ts';
 import { serve } from '../health.ts';
 import { isTextLog, openLog } from '../log.ts';
@@ -36,7 +45,7 @@ import { environmentAccount, openSource } from '../source.ts';
 import { version } from '../version.ts';
 import { watchProblems } from '../watch-problems.ts';
 
-export interface RunFlags extends FleetFlags, AnalysisFlags, PolicyFlags {
+export interface RunFlags extends FleetFlags, AnalysisFlags, PolicyFlags, PageFlags {
   readonly listen?: { host: string; port: number };
   readonly settle: number;
   readonly lease: number;
@@ -47,8 +56,8 @@ export interface RunFlags extends FleetFlags, AnalysisFlags, PolicyFlags {
 
 /** `run`: the manager, until it is stopped. */
 export function defineRun(command: Command, context: Context, exit: (code: number) => void): void {
-  withFleetFlags(withFolderArgument(command), 'info')
-    .option('--listen <address>', 'HOST:PORT for /healthz, /readyz, /metrics and endpoints', parseAddress)
+  withPageFlags(withFleetFlags(withFolderArgument(command), 'info'))
+    .option('--listen <address>', 'HOST:PORT for /healthz, /readyz, /metrics and the read API', parseAddress)
     .option('--fleet-metrics', 'metrics of replicas by fleet, for at most 500 fleets')
     .option(
       '--endpoints-dir <dir>',
@@ -101,6 +110,7 @@ async function runManager(context: Context, flags: RunFlags, file: string): Prom
   const state = open(file, random, await fleetIdentity(context, flags, file));
   countPlanFiles(metrics, state.store);
   const endpointFiles = openEndpointFiles(flags, { store: state.store, clock, logger });
+  const served: Served = {};
   const manager = new Manager({
     ...context.ports?.network,
     source,
@@ -121,13 +131,14 @@ async function runManager(context: Context, flags: RunFlags, file: string): Prom
     onPass: (key, result) => {
       summary.onPass(key, state.store, result);
       endpointFiles?.passed(key);
+      served.source?.passed(key);
     },
     onSource: watchProblems(
       (problem) => logger.error({ problem }, 'problem in the source'),
       () => logger.info('all problems in the source are solved'),
     ),
   });
-  const health = healthServerOf(context, flags, manager, metrics);
+  const health = healthServerOf(context, flags, { manager, metrics, logger, file }, served);
   const { environment, pid, hostname: host } = context;
   const signs = context.ports?.stateFiles?.giveSigns ?? giveSigns;
   const stopSigns = signs(file, { command: 'run', pid, host }, clock, () => manager.heartbeatTimes());
@@ -153,24 +164,49 @@ async function runManager(context: Context, flags: RunFlags, file: string): Prom
   logger.info('manager stopped');
 }
 
+/** What the read API has of this process. */
+interface Served {
+  source?: ManagerSource;
+}
+
+interface ServedParts {
+  readonly manager: Manager;
+  readonly metrics: Metrics;
+  readonly logger: Logger;
+  /** Of the state. */
+  readonly file: string;
+}
+
 function healthServerOf(
-  { clock }: Context,
-  { fleetMetrics }: RunFlags,
-  manager: Manager,
-  metrics: Metrics,
+  context: Context,
+  flags: RunFlags,
+  { manager, metrics, logger, file }: ServedParts,
+  served: Served,
 ): ReturnType<typeof createHealthServer> {
-  return createHealthServer(
+  const { clock, hostname: host, pid } = context;
+  const journal = new JournalReader(file);
+  const commandFlags = sameFleetFlags(flags);
+  const source = new ManagerSource({ manager, journal, clock, version, commandFlags, host, pid });
+  const readApi = flags.listen && createReadApi(context, flags, flags.listen, { source, logger, metrics });
+  if (readApi) served.source = source;
+  const server = createHealthServer(
     {
       live: () => manager.liveness,
       ready: () => manager.readiness,
       metrics: () => {
-        collectFleetMetrics(metrics, manager, clock, fleetMetrics);
+        collectFleetMetrics(metrics, manager, clock, flags.fleetMetrics);
         return metrics.registry.metrics();
       },
       endpoints: (...asked) => shownEndpoints(manager.store, clock, asked),
     },
     clock,
+    { readApi },
   );
+  server.addHook('preClose', async () => {
+    readApi?.stop();
+    journal.close();
+  });
+  return server;
 }
 
 function metricsOfProcess(): Metrics {

@@ -95,10 +95,12 @@ describe('whoever reaches the port', () => {
 
   test('holds few connections, none for long, and sends little', async () => {
     const app = createHealthServer(view, systemClock, {
-      ...healthLimits,
-      connectionsPerAddress: 3,
-      requestMs: 1000,
-      idleMs: 1000,
+      limits: {
+        ...healthLimits,
+        connectionsPerAddress: 3,
+        requestMs: 1000,
+        idleMs: 1000,
+      },
     });
     await app.listen({ host: '127.0.0.1', port: 0 });
     const { port } = app.server.address() as AddressInfo;
@@ -152,9 +154,13 @@ test('the endpoints of a fleet are JSON, or targets of Prometheus', async () => 
   ]);
   expect(await ask('default/llm/endpoints?format=xml')).toEqual([
     400,
-    { error: 'format is json or prometheus' },
+    { error: { code: 'invalid_parameter', message: 'format is json or prometheus' } },
     type,
   ]);
-  expect(await ask('default/web/endpoints')).toEqual([404, { error: 'there is no such ServiceFleet' }, type]);
+  expect(await ask('default/web/endpoints')).toEqual([
+    404,
+    { error: { code: 'not_found', message: 'there is no such ServiceFleet' } },
+    type,
+  ]);
   expect(await ask('other/llm/endpoints')).toEqual([503, expect.anything(), type]);
 });

@@ -71,7 +71,11 @@ const table: Readonly<Record<string, Row>> = {
     ],
     types: ['desired', 'kubernetes'],
   },
-  http: { rooms: ['base'], packages: ['fastify'] },
+  'read-api': {
+    rooms: ['base', 'engine/plan', 'engine', 'kinds', 'kinds/declarations.ts', 'manager', 'reasons', 'resources', 'shown', 'state'],
+    packages: ['jose', 'yaml', 'zod'],
+  },
+  http: { rooms: ['base'], types: ['read-api'], packages: ['fastify'] },
   'control-plane': {
     rooms: ['base'],
     files: ['api/wire.ts'],

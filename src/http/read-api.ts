@@ -1,0 +1,68 @@
+/** Puts the read API behind the server of `/healthz`: it gets every request that is for none of its own paths, of any method. */
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import type { ApiRequest, ApiResponse, StreamSink } from '../read-api/index.ts';
+
+export interface RequestHandler {
+  /** Never rejects. */
+  handle(request: ApiRequest): Promise<ApiResponse>;
+}
+
+/** In the contract's form. */
+export function errorBody(code: string, message: string): string {
+  return JSON.stringify({ error: { code, message } });
+}
+
+const json = 'application/json; charset=utf-8';
+
+export function serveReadApi(app: FastifyInstance, handler: RequestHandler): void {
+  // Bodies are read up to the limit, and mean nothing but for the form of the login.
+  app.removeAllContentTypeParsers();
+  app.addContentTypeParser('*', { parseAs: 'string' }, (_request, body, done) => done(null, body));
+  app.setErrorHandler((error: { statusCode?: number }, _request, reply) => {
+    const status = error.statusCode ?? 500;
+    return reply.code(status).type(json).send(errorBody('invalid_request', 'the request can not be read'));
+  });
+  app.setNotFoundHandler(async (request, reply) => {
+    const answer = await handler.handle(asked(request));
+    if (answer.stream) return stream(reply, answer, answer.stream);
+    return reply.code(answer.status).headers(answer.headers).send(answer.body);
+  });
+}
+
+function asked({ method, url, headers, body, socket }: FastifyRequest): ApiRequest {
+  const at = url.indexOf('?');
+  const single = Object.entries(headers).map(([name, value]) => [
+    name,
+    Array.isArray(value) ? value.join(', ') : value,
+  ]);
+  return {
+    method,
+    path: at < 0 ? url : url.slice(0, at),
+    query: new URLSearchParams(at < 0 ? '' : url.slice(at + 1)),
+    headers: Object.fromEntries(single),
+    isLoopback: /^(::ffff:)?127\.|^::1$/.test(socket.remoteAddress ?? ''),
+    body: typeof body === 'string' ? body : undefined,
+  };
+}
+
+/** It lasts as long as the reader, so the time of an idle connection does not count. */
+function stream(
+  reply: FastifyReply,
+  { status, headers }: ApiResponse,
+  open: (sink: StreamSink) => void,
+): FastifyReply {
+  reply.hijack();
+  const { raw } = reply;
+  raw.socket?.setTimeout(0);
+  raw.writeHead(status, headers);
+  open({
+    write(text) {
+      if (!raw.destroyed && !raw.writableEnded) raw.write(text);
+      return raw.writableLength;
+    },
+    // What waits for a slow reader is dropped.
+    close: () => raw.destroy(),
+    onClosed: (onClosed) => raw.once('close', onClosed),
+  });
+  return reply;
+}

@@ -1,0 +1,89 @@
+/**
+ * Who may read. A request is let in, or denied for one of these reasons:
+ *
+ * | reason        | status | when                                                                    |
+ * |---------------|--------|-------------------------------------------------------------------------|
+ * | `host`        | 421    | `Host` is not one of this server: DNS rebinding reaches loopback, too   |
+ * | `missing`     | 401    | no token was sent                                                       |
+ * | `invalid`     | 401    | the token is not valid, or not any more                                 |
+ * | `unavailable` | 503    | the identity provider or the file can't be asked, so nobody knows       |
+ *
+ * A token that is valid and matches no entry of the access file sees nothing: empty lists, and 404 for single objects.
+ */
+import { Refused, type ApiRequest } from '../message.ts';
+import { readsAll, type Reader } from '../fleet/reader.ts';
+
+export type Denial = 'host' | 'missing' | 'invalid' | 'unavailable';
+
+export class Denied extends Refused {
+  readonly reason: Denial;
+
+  constructor(status: number, code: string, message: string, reason: Denial) {
+    super(status, code, message, status === 401 ? { 'www-authenticate': 'Bearer realm="fleetkeeper"' } : {});
+    this.reason = reason;
+  }
+}
+
+export interface Access {
+  /** Throws a `Denied`. */
+  reader(request: ApiRequest): Promise<Reader>;
+  /** For the form: the cookie's value for a token that is valid. Undefined: there are no tokens to enter. */
+  accepts?(token: string): boolean;
+}
+
+/** On loopback nothing is asked, unless a flag asks for it. */
+export const open: Access = { reader: async () => readsAll };
+
+export const cookieName = 'fleetkeeper-page';
+
+/** The bearer token, or that of the cookie. */
+export function tokenIn({ headers }: Pick<ApiRequest, 'headers'>): string | undefined {
+  const [, bearer] = /^Bearer +(\S+)$/i.exec(headers['authorization'] ?? '') ?? [];
+  if (bearer !== undefined) return bearer;
+  for (const pair of (headers['cookie'] ?? '').split(';')) {
+    const [name = '', value = ''] = pair.trim().split('=', 2);
+    if (name === cookieName && value !== '') return decoded(value);
+  }
+  return undefined;
+}
+
+function decoded(value: string): string | undefined {
+  try {
+    return decodeURIComponent(value);
+  } catch {
+    return undefined;
+  }
+}
+
+export function missing(): Denied {
+  return new Denied(401, 'unauthenticated', 'send a token: Authorization: Bearer TOKEN', 'missing');
+}
+
+export function invalid(): Denied {
+  return new Denied(401, 'unauthenticated', 'the token is not valid; ask for another one', 'invalid');
+}
+
+export function unavailable(message: string): Denied {
+  return new Denied(503, 'unavailable', message, 'unavailable');
+}
+
+/** The first one that lets the request in; what is missing everywhere is missing. */
+export function anyOf(accesses: readonly Access[]): Access {
+  const accepts = accesses.flatMap((access) => (access.accepts ? [access.accepts.bind(access)] : []));
+  return {
+    async reader(request) {
+      let denied = missing();
+      for (const access of accesses) {
+        try {
+          // oxlint-disable-next-line no-await-in-loop -- the first one that knows the token decides
+          return await access.reader(request);
+        } catch (error) {
+          if (!(error instanceof Denied)) throw error;
+          if (error.reason !== 'missing') denied = error;
+        }
+      }
+      throw denied;
+    },
+    ...(accepts.length === 0 ? {} : { accepts: (token: string) => accepts.some((accept) => accept(token)) }),
+  };
+}

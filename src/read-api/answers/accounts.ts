@@ -1,0 +1,98 @@
+/** What is shown of an account, and of a budget. Pure. */
+import { rfc3339 } from '../../base/index.ts';
+import { accountKey, parseObjectKey, traitsOf, type ObjectKey } from '../../resources/index.ts';
+import type { ObjectRecord, ShownCapacity } from '../../state/index.ts';
+import { seesAccount, seesKey } from '../fleet/reader.ts';
+import { numberIn } from '../fleet/row.ts';
+import { isAccountStale, type AccountNow } from '../fleet/source.ts';
+import type { z } from 'zod';
+import type { accountFacts, budget } from '../schemas/answers.ts';
+import type { AnswerContext } from './context.ts';
+
+export const mostAccounts = 100;
+export const mostBudgets = 100;
+
+export type AccountFacts = z.infer<typeof accountFacts>;
+export type BudgetFacts = z.infer<typeof budget>;
+
+export function visibleAccounts({ index, reader }: Pick<AnswerContext, 'index' | 'reader'>): AccountNow[] {
+  return index.accounts.filter((account) => seesAccount(reader, account));
+}
+
+export function factsOf(account: AccountNow, { source, nowMs }: AnswerContext): AccountFacts {
+  const { name, isShared, pollSeconds, readAt, failure, requests } = account;
+  const shown = source.store.record(accountKey(name))?.status?.['capacity'];
+  const capacity = Array.isArray(shown) ? (shown as readonly ShownCapacity[]) : [];
+  return {
+    account: name,
+    isShared,
+    up: readAt !== undefined && failure === undefined,
+    isStale: isAccountStale(account),
+    readAt: readAt === undefined ? null : rfc3339(readAt),
+    pollSeconds,
+    failure: failure ? { reason: failure.reason, message: failure.message } : null,
+    requests: requests
+      ? {
+          perSecond: Math.round(requests.perSecond * 100) / 100,
+          limitPerSecond: requests.limitPerSecond,
+          waiting: requests.waiting,
+          throttled: requests.throttled,
+          closedUntil: requests.closedForMs > 0 ? rfc3339(nowMs + requests.closedForMs) : null,
+        }
+      : null,
+    balanceMicros: account.balanceMicros ?? null,
+    burnMicrosPerHour: account.burnMicrosPerHour ?? null,
+    reservedMicrosPerHour: account.reservedMicrosPerHour ?? null,
+    runwaySeconds: account.runwaySeconds ?? null,
+    quotas: account.quotas.map(({ resource, used, limit }) => ({ resource, used, limit })),
+    capacity: capacity.map(capacityFacts),
+  };
+}
+
+function capacityFacts(shown: ShownCapacity): AccountFacts['capacity'][number] {
+  const { region, geography, gpuCount, cpu, memoryGb, storageGb, state, since, failures = 0 } = shown;
+  const { retryAt = null, message = null } = shown;
+  return { region, geography, gpuCount, cpu, memoryGb, storageGb, state, since, failures, retryAt, message };
+}
+
+/** Fields of the status and the document of a budget. */
+export function visibleBudgets({ index, source, reader }: AnswerContext): BudgetFacts[] {
+  const found: BudgetFacts[] = [];
+  for (const { row } of index.rows.values()) {
+    const key = row.key as ObjectKey;
+    if (!traitsOf(parseObjectKey(key).kind).budget || !seesKey(reader, key)) continue;
+    const record = source.store.record(key);
+    if (record) found.push(budgetFacts(record, row.health));
+    if (found.length >= mostBudgets) break;
+  }
+  return found.sort((left, right) => (left.key < right.key ? -1 : 1));
+}
+
+function budgetFacts({ key, status, manifest }: ObjectRecord, health: BudgetFacts['health']): BudgetFacts {
+  const { limits = {}, mode = 'Gate' } = manifest.spec as {
+    readonly limits?: { readonly hourlyMicros?: number; readonly monthlyMicros?: number };
+    readonly mode?: string;
+  };
+  const month = status?.['month'];
+  return {
+    key,
+    mode,
+    health,
+    month: typeof month === 'string' ? month : null,
+    hourlyMicros: numberIn(status, 'hourlyMicros') ?? null,
+    hourlyLimitMicros: limits.hourlyMicros ?? null,
+    reservedMicros: numberIn(status, 'reservedMicros') ?? null,
+    spentMicros: numberIn(status, 'spentMicros') ?? null,
+    forecastMicros: numberIn(status, 'forecastMicros') ?? null,
+    monthlyLimitMicros: limits.monthlyMicros ?? null,
+    runwayHours: numberIn(status, 'runwayHours') ?? null,
+    waiting: numberIn(status, 'waiting') ?? 0,
+    members: numberIn(status, 'members') ?? 0,
+  };
+}
+
+/** What the accounts cost that the reader sees; null: none of them shows it. */
+export function burnOf(accounts: readonly AccountNow[]): number | null {
+  const shown = accounts.flatMap(({ burnMicrosPerHour }) => burnMicrosPerHour ?? []);
+  return shown.length === 0 ? null : shown.reduce((sum, micros) => sum + micros, 0);
+}

@@ -1,0 +1,29 @@
+/** A mutation, as the object and the timeline show it. Pure. */
+import { rfc3339 } from '../../base/index.ts';
+import type { ShownIntent } from '../schemas/parts.ts';
+import type { Intent } from '../../state/index.ts';
+
+export function shownIntent(intent: Intent, account: string | undefined): ShownIntent {
+  const { object, action, createdAt, finishedAt, outcome, targetId, idempotencyKey, generation, note } =
+    intent;
+  return {
+    object,
+    account: account ?? null,
+    at: rfc3339(createdAt),
+    action,
+    why: whyOf(intent),
+    outcome,
+    finishedAt: finishedAt === undefined ? null : rfc3339(finishedAt),
+    durationMs: finishedAt === undefined ? null : Math.max(0, finishedAt - createdAt),
+    targetId: targetId ?? null,
+    idempotencyKey,
+    generation,
+    note: note ?? null,
+  };
+}
+
+function whyOf({ restartToken, generation }: Intent): string | null {
+  return restartToken === undefined
+    ? `generation ${generation} of the document`
+    : `restart token ${restartToken}`;
+}

@@ -1,0 +1,112 @@
+/**
+ * `/api/v1/problems`: what needs a person, or lasts too long (ADOPTION.md, section 2). Pure.
+ *
+ *     (no trouble) ── a reason of the kind `waiting`, `held` or `unusable` ──> Pending ── `afterMs` of its severity ──> Open
+ *         ^── the reason ends, or the object is deleted ──────────────────────────┴────────────────────────────────────┘
+ *
+ * Objects of one account with the same reason are one problem. What is only information is never one.
+ */
+import { isReason, reasons, sectionOf } from '../../reasons/index.ts';
+import type { ObjectKey } from '../../resources/index.ts';
+import { showCommand } from '../fleet/commands.ts';
+import { seesKey } from '../fleet/reader.ts';
+import type { IndexedRow } from '../fleet/row.ts';
+import type { Problem } from '../schemas/parts.ts';
+import type { AnswerContext } from './context.ts';
+
+/** How long a reason has to last before it is a problem. */
+export const afterMs = { critical: 0, warning: 300_000, info: Infinity } as const;
+
+const namesShown = 5;
+
+export interface Problems {
+  /** Worst first. */
+  readonly problems: readonly Problem[];
+  /** Objects that have one. */
+  readonly objects: number;
+  /** When the next one opens by itself, in Unix milliseconds. */
+  readonly nextAt: number | undefined;
+}
+
+export function openProblems({ index, source, reader, nowMs }: AnswerContext): Problems {
+  const groups = new Map<string, IndexedRow[]>();
+  let objects = 0;
+  let nextAt: number | undefined;
+  for (const key of index.trouble) {
+    const indexed = index.rows.get(key);
+    if (!indexed || !seesKey(reader, key)) continue;
+    const opensAt = indexed.sinceMs + afterMs[indexed.row.severity];
+    if (opensAt > nowMs) {
+      nextAt = Math.min(nextAt ?? opensAt, opensAt);
+      continue;
+    }
+    objects += 1;
+    const id = `${indexed.row.reason} ${indexed.row.account ?? ''}`;
+    const group = groups.get(id);
+    if (group) group.push(indexed);
+    else groups.set(id, [indexed]);
+  }
+  const problems = Array.from(groups, ([id, group]) => problemOf(id, group, source.commandFlags)).sort(
+    worstFirst,
+  );
+  return { problems, objects, nextAt };
+}
+
+function problemOf(id: string, group: IndexedRow[], flags: string): Problem {
+  const firsts = firstOf(group, namesShown);
+  const [first] = firsts;
+  if (!first) throw new Error('a group has a member');
+  const { row } = first;
+  const entry = isReason(row.reason) ? reasons[row.reason] : undefined;
+  return {
+    id,
+    reason: row.reason,
+    severity: row.severity === 'critical' ? 'critical' : 'warning',
+    account: row.account,
+    count: group.length,
+    since: row.since ?? new Date(0).toISOString(),
+    objects: firsts.map((each) => each.row.key),
+    message: row.sentence.text,
+    meaning: entry?.meaning ?? '',
+    remedy: entry?.remedy ?? '',
+    turn: entry?.whose ?? 'user',
+    docs: entry ? sectionOf(entry) : '',
+    command: showCommand(row.key as ObjectKey, flags),
+  };
+}
+
+/** Those that have had it longest, without a sort of all. */
+function firstOf(group: readonly IndexedRow[], count: number): IndexedRow[] {
+  const firsts: IndexedRow[] = [];
+  const isBefore = (left: IndexedRow, right: IndexedRow) =>
+    left.sinceMs - right.sinceMs || (left.row.key < right.row.key ? -1 : 1);
+  for (const each of group) {
+    const last = firsts.at(-1);
+    if (firsts.length >= count && last && isBefore(last, each) < 0) continue;
+    firsts.push(each);
+    firsts.sort(isBefore);
+    firsts.length = Math.min(firsts.length, count);
+  }
+  return firsts;
+}
+
+function worstFirst(left: Problem, right: Problem): number {
+  const rank = (problem: Problem) => (problem.severity === 'critical' ? 0 : 1);
+  return (
+    rank(left) - rank(right) ||
+    right.count - left.count ||
+    (left.since < right.since ? -1 : left.since > right.since ? 1 : left.id < right.id ? -1 : 1)
+  );
+}
+
+/** Objects that a person, a window or a brake keeps, by reason. */
+export function suspendedBy({ index, reader }: AnswerContext): { reason: string; count: number }[] {
+  const counts = new Map<string, number>();
+  for (const { row, isSuspended } of index.rows.values()) {
+    if (!isSuspended || !seesKey(reader, row.key as ObjectKey)) continue;
+    counts.set(row.reason, (counts.get(row.reason) ?? 0) + 1);
+  }
+  return Array.from(counts, ([reason, count]) => ({ reason, count })).sort(
+    (left, right) => right.count - left.count || (left.reason < right.reason ? -1 : 1),
+  );
+}

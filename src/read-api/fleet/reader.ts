@@ -1,0 +1,32 @@
+/** Who reads: which namespaces, and so which objects and accounts, may be in an answer (GI2). Pure. */
+import { accountKey, parseObjectKey, type ObjectKey } from '../../resources/index.ts';
+import type { AccountNow } from './source.ts';
+
+export interface Reader {
+  /** Undefined: all. */
+  readonly namespaces: ReadonlySet<string> | undefined;
+}
+
+export const readsAll: Reader = { namespaces: undefined };
+
+export function sees({ namespaces }: Reader, namespace: string): boolean {
+  return namespaces === undefined || namespaces.has(namespace);
+}
+
+export function seesKey(reader: Reader, key: ObjectKey): boolean {
+  return sees(reader, parseObjectKey(key).namespace);
+}
+
+/** The account of the environment holds things of all namespaces: only who may see all of them sees its amounts. */
+export function seesAccount(
+  reader: Reader,
+  { name, isShared }: Pick<AccountNow, 'name' | 'isShared'>,
+): boolean {
+  if (reader.namespaces === undefined) return true;
+  return !isShared && seesKey(reader, accountKey(name));
+}
+
+/** Equal for readers that see the same. */
+export function scopeOf({ namespaces }: Reader): string {
+  return namespaces === undefined ? '*' : JSON.stringify([...namespaces].sort());
+}

@@ -1,0 +1,98 @@
+/**
+ * What the read API reads from: the memory of a manager (manager-source.ts), or the objects of a cluster. Reads are answered from memory.
+ * Only the journal of earlier mutations may be on a disk.
+ */
+import type { AccountContents } from '../../engine/index.ts';
+import type { LabelSet } from './row.ts';
+import type { ObjectKey } from '../../resources/index.ts';
+import type { KnownFleet, ManagerState } from '../../shown/index.ts';
+import type { Intent, NumberedIntent, StateStore } from '../../state/index.ts';
+
+export type ReadStore = Pick<
+  StateStore,
+  | 'ownerName'
+  | 'digestKey'
+  | 'records'
+  | 'everyKey'
+  | 'record'
+  | 'recordOf'
+  | 'recordsOf'
+  | 'recordsOfKind'
+  | 'lastIntent'
+  | 'openIntent'
+  | 'revisions'
+>;
+
+export interface FleetSource {
+  readonly place: 'folder' | 'cluster';
+  readonly version: string;
+  /** The flags that name the fleet on the command line. */
+  readonly commandFlags: string;
+  /** What these data do not show, for people. */
+  readonly notes: readonly string[];
+  /** How far back the timeline reaches, for people. */
+  readonly timelineLimits: string;
+  readonly store: ReadStore;
+  /** From now on, `onMoved` is called for each object of which something may have changed. It must return at once. */
+  listen(onMoved: (key: ObjectKey) => void): void;
+  /** Its status is that of a process which is at work. */
+  isCurrent(key: ObjectKey): boolean;
+  /** In a cluster: when the object was created there, in Unix milliseconds. */
+  createdAt(key: ObjectKey): number | undefined;
+  labelsOf(key: ObjectKey): LabelSet;
+  accounts(): readonly AccountNow[];
+  manager(): ManagerState;
+  /** When the newest heartbeat for the task was accepted, in Unix milliseconds. */
+  heartbeatAt(key: ObjectKey): number | undefined;
+  /** At most the newest 20 mutations of the object, newest first. */
+  journal(key: ObjectKey): readonly Intent[];
+  /** Mutations with a number below `before`, newest first; at most `limit`. */
+  timeline(before: number | undefined, limit: number): readonly NumberedIntent[];
+  /** What accounts hold, as last read; undefined: it is not known here. */
+  holdings(): Holdings | undefined;
+}
+
+export interface Holdings {
+  readonly accounts: readonly { readonly account: string; readonly contents: AccountContents }[];
+  readonly fleet: KnownFleet;
+}
+
+export interface Quota {
+  readonly resource: string;
+  readonly used: number;
+  readonly limit: number;
+}
+
+/** An account now. Times in Unix milliseconds. */
+export interface AccountNow {
+  /** `namespace/name`. */
+  readonly name: string;
+  /** That of the environment. */
+  readonly isShared: boolean;
+  readonly pollSeconds: number;
+  /** The newest successful read. */
+  readonly readAt: number | undefined;
+  /** How long ago that began. */
+  readonly ageMs: number | undefined;
+  readonly failure: { readonly reason: string; readonly message: string } | undefined;
+  readonly requests:
+    | {
+        readonly perSecond: number;
+        readonly limitPerSecond: number;
+        readonly waiting: number;
+        readonly throttled: number;
+        readonly closedForMs: number;
+      }
+    | undefined;
+  readonly balanceMicros: number | undefined;
+  readonly burnMicrosPerHour: number | undefined;
+  readonly reservedMicrosPerHour: number | undefined;
+  readonly runwaySeconds: number | undefined;
+  readonly quotas: readonly Quota[];
+}
+
+/** Beyond that, nothing of the account counts as healthy: three polls, and never less than a minute. */
+export function isAccountStale({ ageMs, pollSeconds, failure }: AccountNow): boolean {
+  const patienceMs = Math.max(60_000, 3000 * pollSeconds);
+  return ageMs === undefined || ageMs > patienceMs || (failure !== undefined && ageMs > 3000 * pollSeconds);
+}

@@ -1,0 +1,216 @@
+/** The answers themselves: problems, the tree, pages. */
+import { describe, expect, test } from 'vitest';
+import type { ObjectKey } from '../../../src/resources/index.ts';
+import { SeededRandom } from '../../support/seeded-random.ts';
+import { seed } from '../../support/seed.ts';
+import {
+  ago,
+  ask,
+  createWorld,
+  FakeSource,
+  held,
+  intentOf,
+  readAccount,
+  ready,
+  recordOf,
+  startMs,
+  waiting,
+  type Json,
+} from './support.ts';
+
+const service = (name: string, namespace = 'default') => `ContainerService/${namespace}/${name}` as ObjectKey;
+
+describe('problems', () => {
+  test('objects of one account with the same reason are one, the worst first', async () => {
+    const records = [
+      ...[1, 2, 3, 4, 5, 6, 7].map((at) =>
+        recordOf(service(`web-${at}`), {
+          conditions: held('UnknownRegion', { lastTransitionTime: ago(1000 - at) }),
+        }),
+      ),
+      recordOf(service('other', 'b'), { conditions: held('UnknownRegion') }),
+      recordOf(service('lost'), { conditions: held('DataLost') }),
+    ];
+    const { body } = await ask(createWorld(new FakeSource(records)), '/api/v1/problems');
+    expect(body.items.map(({ reason, account, count }: Json) => [reason, account, count])).toEqual([
+      ['DataLost', 'default/default', 1],
+      ['UnknownRegion', 'default/default', 7],
+      ['UnknownRegion', 'b/default', 1],
+    ]);
+    expect(body.items[1]).toMatchObject({
+      since: ago(999),
+      objects: [1, 2, 3, 4, 5].map((at) => service(`web-${at}`)),
+      command: 'fleetkeeper describe ContainerService/web-1 -n default --source fleet',
+      docs: expect.stringContaining('docs/'),
+    });
+    expect([body.total, body.objects]).toEqual([3, 9]);
+  });
+
+  test('a warning is one after 5 minutes, what is critical at once, and information never', async () => {
+    const since = { lastTransitionTime: ago(1) };
+    const world = createWorld(
+      new FakeSource([
+        recordOf(service('a'), { conditions: held('UnknownRegion', since) }),
+        recordOf(service('b'), { conditions: held('DataLost', since) }),
+        recordOf(service('c'), { conditions: waiting('Provisioning', { lastTransitionTime: ago(9000) }) }),
+      ]),
+    );
+    const reasons = async () =>
+      (await ask(world, '/api/v1/problems')).body.items.map(({ reason }: Json) => reason);
+    expect(await reasons()).toEqual(['DataLost']);
+    await world.clock.advance(299_500);
+    expect(await reasons()).toEqual(['DataLost', 'UnknownRegion']);
+    await world.source.store.save(recordOf(service('b')));
+    expect(await reasons()).toEqual(['UnknownRegion']);
+  });
+
+  test('what a person keeps is counted by itself', async () => {
+    const records = [
+      recordOf(service('a'), { conditions: held('Paused') }),
+      recordOf(service('b'), { conditions: held('Paused') }),
+    ];
+    const { body } = await ask(createWorld(new FakeSource(records)), '/api/v1/problems');
+    expect([body.items, body.suspended]).toEqual([[], [{ reason: 'Paused', count: 2 }]]);
+  });
+});
+
+describe('the tree', () => {
+  const fleet: ObjectKey = 'ServiceFleet/default/llm';
+  const volume: ObjectKey = 'StorageVolume/default/data';
+  const records = [
+    recordOf('Account/default/default'),
+    recordOf(fleet, { conditions: waiting('ReplicasNotReady') }),
+    recordOf(service('llm-0'), {
+      derived: { owner: fleet },
+      spec: { storage: { volumeRef: { name: 'data' } } },
+    }),
+    recordOf(service('llm-1'), { derived: { owner: fleet }, conditions: held('ServiceError') }),
+    recordOf(volume, { derived: { owner: fleet } }),
+    recordOf('ProtectedTask/default/train', { spec: { serviceRef: { name: 'llm-0' } } }),
+    recordOf(service('web')),
+  ];
+
+  test('leads from the account to fleet, replica, volume and task; a folded node shows the worst below', async () => {
+    const world = createWorld(new FakeSource(records, [readAccount('default/default')]));
+    const { body } = await ask(world, '/api/v1/tree?depth=6');
+    const shown = body.nodes.map(({ id, parent, worst, worstCount, children }: Json) => [
+      id.split('/')[2],
+      parent?.split('/')[2] ?? null,
+      worst,
+      worstCount,
+      children,
+    ]);
+    expect(shown).toEqual([
+      ['default', null, 'Held', 1, 2],
+      ['llm', 'default', 'Held', 1, 2],
+      ['web', 'default', 'Healthy', 1, 0],
+      ['llm-1', 'llm', 'Held', 1, 0],
+      ['llm-0', 'llm', 'Healthy', 3, 2],
+      ['train', 'llm-0', 'Healthy', 1, 0],
+      ['data', 'llm-0', 'Healthy', 1, 0],
+    ]);
+    const folded = await ask(world, '/api/v1/tree?depth=1');
+    expect(folded.body.nodes).toHaveLength(1);
+    expect(folded.body.nodes[0].below).toEqual({ Held: 1, Waiting: 1, Healthy: 4 });
+    const part = await ask(world, '/api/v1/tree?fleet=default/llm&depth=2');
+    expect(part.body.nodes.map(({ id }: Json) => id)).toEqual([fleet, service('llm-1'), service('llm-0')]);
+    expect((await ask(world, '/api/v1/tree?fleet=default/none')).status).toBe(404);
+  });
+
+  test('has at most 500 nodes, the worst of them, and counts the others', async () => {
+    const many = Array.from({ length: 700 }, (_, at) =>
+      recordOf(service(`web-${at}`), { conditions: at === 699 ? held('DataLost') : ready }),
+    );
+    const { body } = await ask(createWorld(new FakeSource(many)), '/api/v1/tree');
+    expect([body.nodes.length, body.omitted]).toEqual([500, 201]);
+    expect(body.nodes[1].id).toBe(service('web-699'));
+    expect(body.nodes[0]).toMatchObject({ id: 'account:default/default', children: 700, worst: 'Held' });
+  });
+
+  test('replicas that came before their fleet are below it as soon as it is there', async () => {
+    const world = createWorld(new FakeSource([recordOf(service('llm-0'), { derived: { owner: fleet } })]));
+    const ids = async () =>
+      (await ask(world, '/api/v1/tree')).body.nodes.map(({ id, parent }: Json) => [id, parent]);
+    expect(await ids()).toContainEqual([service('llm-0'), 'account:default/default']);
+    await world.source.store.save(recordOf(fleet));
+    expect(await ids()).toContainEqual([service('llm-0'), fleet]);
+  });
+});
+
+describe('pages', () => {
+  const draw = new SeededRandom(seed);
+  const conditions = [ready, held('UnknownRegion'), waiting('Provisioning'), held('Paused')];
+  const random = (name: string) =>
+    recordOf(service(name, draw.pick(['a', 'b'])), {
+      conditions: draw.pick(conditions),
+      status: { hourlyMicros: draw.between(0, 3) },
+      labels: { team: draw.pick(['x', 'y']) },
+    });
+
+  test.each(['worst', 'name', 'kind', 'since', 'newest', 'cost'])(
+    `one after the other, they have everything once, sorted by %s, while rows change (seed ${seed})`,
+    async (sort) => {
+      const source = new FakeSource(Array.from({ length: 57 }, (_, at) => random(`web-${at}`)));
+      const world = createWorld(source);
+      const seen: string[] = [];
+      const stable = new Set([...source.store.records()].map(({ key }) => key as string));
+      for (let cursor = ''; ;) {
+        const { body } = await ask(world, `/api/v1/objects?sort=${sort}&limit=10${cursor}`);
+        seen.push(...body.items.map(({ key }: Json) => key));
+        if (body.next === null) break;
+        cursor = `&cursor=${body.next}`;
+        // The object of the cursor is deleted, and another one changes.
+        const last = seen.at(-1) as ObjectKey;
+        await source.store.remove(last);
+        const moved = draw.pick([...source.store.everyKey()]);
+        stable.delete(moved);
+        await source.store.save({ ...random('web-x'), key: moved });
+      }
+      const counts = Map.groupBy(seen, (key) => key);
+      for (const key of stable) expect(counts.get(key)).toHaveLength(1);
+    },
+  );
+
+  test('filters are combined, and the total is that of all pages', async () => {
+    const source = new FakeSource(Array.from({ length: 40 }, (_, at) => random(`web-${at}`)));
+    const world = createWorld(source);
+    const { body } = await ask(world, '/api/v1/objects?namespace=a&label=team%3Dx&health=Held&limit=200');
+    const expected = [...source.store.records()].filter(
+      ({ key, manifest, status }) =>
+        key.includes('/a/') &&
+        manifest.labels['team'] === 'x' &&
+        status?.conditions.some(({ reason }) => reason === 'UnknownRegion'),
+    );
+    expect(body.items.map(({ key }: Json) => key).toSorted()).toEqual(
+      expected.map(({ key }) => key).toSorted(),
+    );
+    expect(body.total).toBe(expected.length);
+  });
+});
+
+describe('the timeline', () => {
+  test('has the newest first, by object and account; pages continue where they ended', async () => {
+    const source = new FakeSource([
+      recordOf(service('a')),
+      recordOf(service('b'), { account: 'default/two' }),
+    ]);
+    for (let number = 1; number <= 450; number++) {
+      const object = service(number % 3 === 0 ? 'b' : 'a');
+      source.intents.push({ number, intent: intentOf(object, { idempotencyKey: `k${number}` }) });
+    }
+    const world = createWorld(source);
+    const all = async (query: string) => {
+      const found: string[] = [];
+      for (let cursor = ''; ;) {
+        const { body } = await ask(world, `/api/v1/timeline?limit=60&${query}${cursor}`);
+        found.push(...body.items.map(({ idempotencyKey }: Json) => idempotencyKey));
+        if (body.next === null) return found;
+        cursor = `&cursor=${body.next}`;
+      }
+    };
+    expect(await all('')).toEqual(Array.from({ length: 450 }, (_, at) => `k${450 - at}`));
+    expect(await all('account=default/two')).toHaveLength(150);
+    expect(await all(`object=${service('a')}&to=${new Date(startMs).toISOString()}`)).toHaveLength(300);
+    expect(await all(`from=${new Date(startMs).toISOString()}`)).toEqual([]);
+  });
+});
