@@ -3,7 +3,7 @@
  * no API without one.
  */
 import { Option, type Command } from 'commander';
-import { UserError, messageOf } from '../base/index.ts';
+import { UserError, messageOf, systemFetch } from '../base/index.ts';
 import {
   anyOf,
   hostRule,
@@ -39,7 +39,7 @@ export function withPageFlags(command: Command): Command {
   add(new Option('--page-oidc-access <file>', 'YAML: which claim sees which namespaces'));
   add(
     new Option('--page-host <name>', 'host names by which it is reached; repeatable').argParser(
-      (name: string, before: readonly string[] = []) => [...before, name],
+      (name: string, before: readonly string[] | undefined) => [...(before ?? []), name],
     ),
   );
   return command;
@@ -107,7 +107,11 @@ function accessesOf(flags: PageFlags, clock: Context['clock']): Access[] {
       'give it as the tokens have it in `iss`',
     );
   accesses.push(
-    usable(new OidcAccess({ issuer, audience, accessFile, clock }), '--page-oidc-access', accessFile),
+    usable(
+      new OidcAccess({ issuer, audience, accessFile, clock, fetch: systemFetch }),
+      '--page-oidc-access',
+      accessFile,
+    ),
   );
   return accesses;
 }

@@ -14,12 +14,9 @@ const schemas = { ...named, AccountFacts: accountFacts, BudgetFacts: budget, Tre
 function jsonSchema(schema: z.ZodType, io: 'input' | 'output'): Json {
   const registry = z.registry<{ id?: string }>();
   for (const [id, each] of Object.entries(schemas)) if (each !== schema) registry.add(each, { id });
-  const { $schema, $defs, ...made } = z.toJSONSchema(schema, {
-    io,
-    metadata: registry,
-    unrepresentable: 'any',
-  });
-  return withReferences(made) as Json;
+  const made = z.toJSONSchema(schema, { io, metadata: registry, unrepresentable: 'any' });
+  const own = Object.entries(made).filter(([field]) => field !== '$schema' && field !== '$defs');
+  return withReferences(Object.fromEntries(own)) as Json;
 }
 
 function withReferences(value: unknown): unknown {
@@ -68,12 +65,9 @@ function pathParameters(path: string): Json[] {
 
 function queryParameters(query: z.ZodType): Json[] {
   const { properties = {} } = jsonSchema(query, 'input') as { properties?: Record<string, Json> };
-  return Object.entries(properties).map(([name, { description, ...schema }]) => ({
-    name,
-    in: 'query',
-    ...(description === undefined ? {} : { description }),
-    schema,
-  }));
+  return Object.entries(properties).map(([name, { description, ...schema }]) =>
+    Object.assign({ name, in: 'query', schema }, description === undefined ? {} : { description }),
+  );
 }
 
 function operation({ id, path, summary, query, answer }: Route): Json {

@@ -14,7 +14,7 @@ import { objectsPage, type ObjectsQuery } from './answers/objects.ts';
 import { openProblems, suspendedBy } from './answers/problems.ts';
 import { summaryOf } from './answers/summary.ts';
 import { timelinePage } from './answers/timeline.ts';
-import { accountNode, treeOf, type TreeQuery } from './answers/tree.ts';
+import { treeOf, type TreeQuery } from './answers/tree.ts';
 import { seesKey } from './fleet/reader.ts';
 import type { Position } from './fleet/sorted-rows.ts';
 import * as answers from './schemas/answers.ts';
@@ -24,7 +24,7 @@ import * as queries from './schemas/queries.ts';
 export interface Paging {
   /** Of the cursor in the query. */
   readonly position: readonly (string | number)[] | undefined;
-  cursor(position: readonly (string | number)[]): string;
+  readonly cursor: (position: readonly (string | number)[]) => string;
 }
 
 export interface Route {
@@ -64,18 +64,10 @@ export function objectsQueryOf(query: z.output<typeof queries.objectsQuery>): Ob
   return { filter, sort, limit };
 }
 
-/** Undefined: all accounts. */
-export function treeQueryOf(
-  { index, reader }: Pick<AnswerContext, 'index' | 'reader'>,
-  { account, fleet, depth }: z.output<typeof queries.treeQuery>,
-): TreeQuery {
-  if (fleet !== undefined) {
-    const [namespace = '', name = ''] = fleet.split('/');
-    return { root: fleetKey(namespace, name), depth };
-  }
-  if (account === undefined) return { root: undefined, depth };
-  const key = accountKey(account);
-  return { root: index.rows.has(key) && seesKey(reader, key) ? key : accountNode(account), depth };
+export function treeQueryOf({ account, fleet, depth }: z.output<typeof queries.treeQuery>): TreeQuery {
+  if (fleet === undefined) return { root: account === undefined ? undefined : accountKey(account), depth };
+  const [namespace = '', name = ''] = fleet.split('/');
+  return { root: fleetKey(namespace, name), depth };
 }
 
 export function costByOf({ by }: z.output<typeof queries.moneyQuery>): CostBy {
@@ -120,7 +112,7 @@ export const routes: readonly Route[] = [
     summary: 'Accounts, fleets, replicas, volumes and tasks, with the worst state below each.',
     query: queries.treeQuery,
     answer: answers.tree,
-    respond: (context, _parameters, query) => treeOf(context, treeQueryOf(context, query)),
+    respond: (context, _parameters, query) => treeOf(context, treeQueryOf(query)),
   }),
   route({
     path: '/api/v1/timeline',

@@ -8,10 +8,10 @@
  *
  * All entries that match count. A token that matches none sees nothing.
  */
-import { createRemoteJWKSet, errors, jwtVerify, type JWTPayload, type JWTVerifyGetKey } from 'jose';
+import { createRemoteJWKSet, customFetch, errors, jwtVerify, type JWTPayload } from 'jose';
 import { parse } from 'yaml';
 import { z } from 'zod';
-import { messageOf, type Clock } from '../../base/index.ts';
+import { messageOf, type Clock, type Fetch } from '../../base/index.ts';
 import type { Reader } from '../fleet/reader.ts';
 import { invalid, missing, tokenIn, unavailable, type Access } from './access.ts';
 import { WatchedFile } from './watched-file.ts';
@@ -21,6 +21,7 @@ export interface OidcOptions {
   readonly audience: string;
   readonly accessFile: string;
   readonly clock: Clock;
+  readonly fetch: Fetch;
 }
 
 const accessSchema = z.strictObject({
@@ -40,7 +41,9 @@ type Entry = z.output<typeof accessSchema>['access'][number];
 const algorithms = ['RS256', 'RS384', 'RS512', 'PS256', 'PS384', 'PS512', 'ES256', 'ES384', 'ES512', 'EdDSA'];
 const clockToleranceSeconds = 60;
 const requestMs = 5000;
-const pauseMs = 10_000;
+const keysMaxAgeMs = 600_000;
+const pauseMs = 5000;
+const mostBytes = 1024 * 1024;
 const longestToken = 16_384;
 
 export function parseAccess(text: string): readonly Entry[] {
@@ -68,12 +71,19 @@ function hasValue(claims: JWTPayload, { claim, value }: Entry): boolean {
 export class OidcAccess implements Access {
   readonly #options: OidcOptions;
   readonly #access: WatchedFile<readonly Entry[]>;
-  #keys: JWTVerifyGetKey | undefined;
+  readonly #keys: ReturnType<typeof createRemoteJWKSet>;
   #failedAtMs = Number.NEGATIVE_INFINITY;
 
   constructor(options: OidcOptions) {
     this.#options = options;
     this.#access = new WatchedFile(options.accessFile, parseAccess, options.clock);
+    const address = `${options.issuer.replace(/\/$/, '')}/.well-known/openid-configuration`;
+    // Read with the first token, when they are ten minutes old, and when a token names another one.
+    this.#keys = createRemoteJWKSet(new URL(address), {
+      timeoutDuration: requestMs,
+      cacheMaxAge: keysMaxAgeMs,
+      [customFetch]: async (url, { signal }) => this.#readKeys(url, signal),
+    });
   }
 
   /** Throws when the access file can't be used now. */
@@ -95,9 +105,8 @@ export class OidcAccess implements Access {
 
   async #claimsOf(token: string): Promise<JWTPayload> {
     const { issuer, audience, clock } = this.#options;
-    const keys = await this.#keySet();
     try {
-      const { payload } = await jwtVerify(token, keys, {
+      const { payload } = await jwtVerify(token, this.#keys, {
         issuer,
         audience,
         algorithms,
@@ -107,32 +116,42 @@ export class OidcAccess implements Access {
       });
       return payload;
     } catch (error) {
-      // Not about the token: the keys could not be read.
-      const isElsewhere =
-        !(error instanceof errors.JOSEError) ||
-        error instanceof errors.JWKSTimeout ||
-        error.code === 'ERR_JOSE_GENERIC';
-      if (isElsewhere) throw unavailable('the identity provider can not be asked for its keys; try again');
-      throw invalid();
+      throw isOfToken(error) ? invalid() : unavailable('the identity provider can not be asked; try again');
     }
   }
 
-  /** Read once. jose reads the keys again when a token names one that it does not know. */
-  async #keySet(): Promise<JWTVerifyGetKey> {
-    if (this.#keys) return this.#keys;
-    const { issuer, clock } = this.#options;
-    const problem = () => unavailable('the identity provider can not be asked; try again');
-    if (clock.monotonicMs() - this.#failedAtMs < pauseMs) throw problem();
+  /** The document of the issuer names the address of its keys. */
+  async #readKeys(url: string, signal: AbortSignal): Promise<Response> {
+    const { issuer, clock, fetch } = this.#options;
+    if (clock.monotonicMs() - this.#failedAtMs < pauseMs) throw new Error('it has just failed');
     try {
-      const address = `${issuer.replace(/\/$/, '')}/.well-known/openid-configuration`;
-      const answer = await fetch(address, { redirect: 'error', signal: AbortSignal.timeout(requestMs) });
-      const { issuer: shown, jwks_uri: keysUrl } = (await answer.json()) as Record<string, unknown>;
+      const { issuer: shown, jwks_uri: keysUrl } = JSON.parse(await textAt(fetch, url, signal)) as Json;
       if (shown !== issuer || typeof keysUrl !== 'string') throw new Error('it is not of this issuer');
-      this.#keys = createRemoteJWKSet(new URL(keysUrl), { timeoutDuration: requestMs });
-      return this.#keys;
-    } catch {
+      if (new URL(keysUrl).protocol !== new URL(url).protocol) throw new Error('its keys are elsewhere');
+      return new Response(await textAt(fetch, keysUrl, signal));
+    } catch (error) {
       this.#failedAtMs = clock.monotonicMs();
-      throw problem();
+      throw error;
     }
   }
+}
+
+type Json = Readonly<Record<string, unknown>>;
+
+async function textAt(fetch: Fetch, url: string, signal: AbortSignal): Promise<string> {
+  const response = await fetch(url, { signal, redirect: 'error' });
+  if (!response.ok) throw new Error(`${url} answers ${response.status}`);
+  let text = '';
+  const decoder = new TextDecoder();
+  for await (const chunk of response.body ?? []) {
+    text += decoder.decode(chunk as Uint8Array, { stream: true });
+    if (text.length > mostBytes) throw new Error(`${url} answers more than 1 MiB`);
+  }
+  return text;
+}
+
+/** Otherwise the keys could not be read. */
+function isOfToken(error: unknown): boolean {
+  if (!(error instanceof errors.JOSEError)) return false;
+  return !(error instanceof errors.JWKSTimeout) && error.code !== errors.JOSEError.code;
 }

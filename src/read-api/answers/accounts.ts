@@ -1,6 +1,6 @@
 /** What is shown of an account, and of a budget. Pure. */
 import { rfc3339 } from '../../base/index.ts';
-import { accountKey, parseObjectKey, traitsOf, type ObjectKey } from '../../resources/index.ts';
+import { accountKey, managedKinds, traitsOf } from '../../resources/index.ts';
 import type { ObjectRecord, ShownCapacity } from '../../state/index.ts';
 import { seesAccount, seesKey } from '../fleet/reader.ts';
 import { numberIn } from '../fleet/row.ts';
@@ -11,6 +11,7 @@ import type { AnswerContext } from './context.ts';
 
 export const mostAccounts = 100;
 export const mostBudgets = 100;
+const budgetKinds = managedKinds.filter((kind) => traitsOf(kind).budget);
 
 export type AccountFacts = z.infer<typeof accountFacts>;
 export type BudgetFacts = z.infer<typeof budget>;
@@ -57,14 +58,11 @@ function capacityFacts(shown: ShownCapacity): AccountFacts['capacity'][number] {
 
 /** Fields of the status and the document of a budget. */
 export function visibleBudgets({ index, source, reader }: AnswerContext): BudgetFacts[] {
-  const found: BudgetFacts[] = [];
-  for (const { row } of index.rows.values()) {
-    const key = row.key as ObjectKey;
-    if (!traitsOf(parseObjectKey(key).kind).budget || !seesKey(reader, key)) continue;
-    const record = source.store.record(key);
-    if (record) found.push(budgetFacts(record, row.health));
-    if (found.length >= mostBudgets) break;
-  }
+  const found = budgetKinds
+    .flatMap((kind) => source.store.recordsOfKind(kind))
+    .filter(({ key }) => seesKey(reader, key))
+    .slice(0, mostBudgets)
+    .map((record) => budgetFacts(record, index.rows.get(record.key)?.row.health ?? 'Unknown'));
   return found.sort((left, right) => (left.key < right.key ? -1 : 1));
 }
 

@@ -36,9 +36,7 @@ export function fleetKey(namespace: string, name: string): ObjectKey {
 export function fleetAnswer(context: AnswerContext, key: ObjectKey): FleetAnswer | Absent {
   const { index, source, reader } = context;
   const indexed = index.rows.get(key);
-  const record: ObjectRecord<FleetState> | undefined = source.store.record(key) as
-    | ObjectRecord<FleetState>
-    | undefined;
+  const record: ObjectRecord<FleetState> | undefined = source.store.record(key);
   if (!indexed || !record || !seesKey(reader, key)) return absent;
   const { status, manifest } = record;
   const { update } = manifest.spec as { readonly update?: { readonly steps?: Record<string, unknown>[] } };

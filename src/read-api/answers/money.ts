@@ -38,7 +38,7 @@ export function moneyOf(context: AnswerContext, by: CostBy): Money {
   return {
     currency,
     by: shownBy,
-    rows: rows.slice(0, mostRows).map((row) => ({ ...row })),
+    rows: rows.slice(0, mostRows),
     omitted: Math.max(0, rows.length - mostRows),
     unmanaged: { ...unmanaged },
     total: { ...total },

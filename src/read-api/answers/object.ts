@@ -15,6 +15,9 @@ import { parentIn } from './tree.ts';
 
 export type ObjectAnswer = z.infer<typeof object>;
 
+/** Things directly below an object that are asked whether they protect it. */
+const mostTasks = 1000;
+
 /** Those of other tools may have whole documents in them, with values of environments. */
 const ownAnnotation = /^(fleetkeeper\.dev|[a-z0-9.-]*\.fleetkeeper\.dev)\//;
 
@@ -62,7 +65,7 @@ export function objectAnswer(context: AnswerContext, key: ObjectKey): ObjectAnsw
       basis: indexed.row.hourlyMicros === null ? 'unknown' : 'observed',
     },
     commands: commandsFor(entry, source.commandFlags),
-    parent: parentIn(context, indexed) ?? null,
+    parent: parentIn(context, key) ?? null,
     yaml: yamlOf(entry, annotations),
   };
 }
@@ -86,14 +89,11 @@ function describedWith(
 }
 
 function tasksOf({ index, source }: Pick<AnswerContext, 'index' | 'source'>, key: ObjectKey): ObjectRecord[] {
-  const { namespace } = { namespace: key.split('/')[1] };
-  const found: ObjectRecord[] = [];
-  for (const { row, parent } of index.rows.values()) {
-    if (parent !== key || row.namespace !== namespace) continue;
-    const record = source.store.record(row.key as ObjectKey);
-    if (record) found.push(record);
-  }
-  return found;
+  const parts = index.hierarchy.parts(key).values();
+  return Array.from(parts, ({ children }) => [...children])
+    .flat()
+    .slice(0, mostTasks)
+    .flatMap((child) => source.store.record(child) ?? []);
 }
 
 function ownAnnotations({ manifest }: ObjectRecord): Record<string, string> {

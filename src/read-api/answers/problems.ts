@@ -78,22 +78,27 @@ function problemOf(id: string, group: IndexedRow[], flags: string): Problem {
 /** Those that have had it longest, without a sort of all. */
 function firstOf(group: readonly IndexedRow[], count: number): IndexedRow[] {
   const firsts: IndexedRow[] = [];
-  const isBefore = (left: IndexedRow, right: IndexedRow) =>
-    left.sinceMs - right.sinceMs || (left.row.key < right.row.key ? -1 : 1);
   for (const each of group) {
     const last = firsts.at(-1);
-    if (firsts.length >= count && last && isBefore(last, each) < 0) continue;
+    if (firsts.length >= count && last && longestFirst(last, each) < 0) continue;
     firsts.push(each);
-    firsts.sort(isBefore);
+    firsts.sort(longestFirst);
     firsts.length = Math.min(firsts.length, count);
   }
   return firsts;
 }
 
+function longestFirst(left: IndexedRow, right: IndexedRow): number {
+  return left.sinceMs - right.sinceMs || (left.row.key < right.row.key ? -1 : 1);
+}
+
+function rankOf({ severity }: Problem): number {
+  return severity === 'critical' ? 0 : 1;
+}
+
 function worstFirst(left: Problem, right: Problem): number {
-  const rank = (problem: Problem) => (problem.severity === 'critical' ? 0 : 1);
   return (
-    rank(left) - rank(right) ||
+    rankOf(left) - rankOf(right) ||
     right.count - left.count ||
     (left.since < right.since ? -1 : left.since > right.since ? 1 : left.id < right.id ? -1 : 1)
   );
@@ -102,9 +107,8 @@ function worstFirst(left: Problem, right: Problem): number {
 /** Objects that a person, a window or a brake keeps, by reason. */
 export function suspendedBy({ index, reader }: AnswerContext): { reason: string; count: number }[] {
   const counts = new Map<string, number>();
-  for (const { row, isSuspended } of index.rows.values()) {
-    if (!isSuspended || !seesKey(reader, row.key as ObjectKey)) continue;
-    counts.set(row.reason, (counts.get(row.reason) ?? 0) + 1);
+  for (const { health, reason, count } of index.counts.of(reader)) {
+    if (health === 'Suspended') counts.set(reason, (counts.get(reason) ?? 0) + count);
   }
   return Array.from(counts, ([reason, count]) => ({ reason, count })).sort(
     (left, right) => right.count - left.count || (left.reason < right.reason ? -1 : 1),

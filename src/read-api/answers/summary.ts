@@ -1,7 +1,6 @@
 /** `/api/v1/summary`: counts of what the reader may see, and how old the data are. */
 import { rfc3339 } from '../../base/index.ts';
 import type { z } from 'zod';
-import { sees } from '../fleet/reader.ts';
 import type { summary } from '../schemas/answers.ts';
 import type { Health } from '../schemas/parts.ts';
 import { burnOf, factsOf, mostAccounts, visibleAccounts, visibleBudgets } from './accounts.ts';
@@ -52,18 +51,17 @@ function countsOf({ index, reader }: AnswerContext): Counts {
   const kinds = new Map<string, { kind: string; count: number; health: ByHealth }>();
   const reasons = new Map<string, Summary['reasons'][number]>();
   let objects = 0;
-  for (const { row } of index.rows.values()) {
-    if (!sees(reader, row.namespace)) continue;
-    objects += 1;
-    health[row.health] = (health[row.health] ?? 0) + 1;
-    const kind = kinds.get(row.kind) ?? { kind: row.kind, count: 0, health: {} };
-    kinds.set(row.kind, kind);
-    kind.count += 1;
-    kind.health[row.health] = (kind.health[row.health] ?? 0) + 1;
-    if (row.health === 'Healthy') continue;
-    const reason = reasons.get(row.reason) ?? { reason: row.reason, count: 0, severity: row.severity };
-    reasons.set(row.reason, reason);
-    reason.count += 1;
+  for (const { kind: name, health: one, reason: why, severity, count } of index.counts.of(reader)) {
+    objects += count;
+    health[one] = (health[one] ?? 0) + count;
+    const kind = kinds.get(name) ?? { kind: name, count: 0, health: {} };
+    kinds.set(name, kind);
+    kind.count += count;
+    kind.health[one] = (kind.health[one] ?? 0) + count;
+    if (one === 'Healthy') continue;
+    const reason = reasons.get(why) ?? { reason: why, count: 0, severity };
+    reasons.set(why, reason);
+    reason.count += count;
   }
   return {
     objects,

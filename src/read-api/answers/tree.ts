@@ -1,145 +1,130 @@
 /**
  * `/api/v1/tree`: account → fleet → replica → volume, task. A node has counts of all that is below it, and the worst state there. At most 500
  * nodes, worst first on each level; what does not fit is counted. Pure.
- *
- * A parent that is gone, or that the reader may not see, is passed over: its account stands for it.
  */
 import type { z } from 'zod';
-import { accountKey, accountKind, parseObjectKey, type ObjectKey } from '../../resources/index.ts';
-import { seesKey } from '../fleet/reader.ts';
-import type { IndexedRow } from '../fleet/row.ts';
+import { accountKind, parseObjectKey, type ObjectKey } from '../../resources/index.ts';
+import { rankOf, type Tally } from '../fleet/hierarchy.ts';
+import { sees, seesKey } from '../fleet/reader.ts';
 import type { tree, treeNode } from '../schemas/answers.ts';
-import { healths, type Health } from '../schemas/parts.ts';
+import { healths, type Health, type Row } from '../schemas/parts.ts';
 import { absent, type Absent, type AnswerContext } from './context.ts';
 
 export type Tree = z.infer<typeof tree>;
 type TreeNode = z.infer<typeof treeNode>;
+type Context = Pick<AnswerContext, 'index' | 'reader'>;
 
 export const mostNodes = 500;
 
 export interface TreeQuery {
-  /** The id of the node that it begins with; undefined: all accounts. */
-  readonly root: string | undefined;
+  /** The node that it begins with; undefined: all accounts. */
+  readonly root: ObjectKey | undefined;
   readonly depth: number;
 }
 
+/** What the reader sees of a node. */
 interface Branch {
-  readonly id: string;
-  readonly indexed: IndexedRow | undefined;
-  readonly children: Branch[];
-  readonly below: Partial<Record<Health, number>>;
+  readonly key: ObjectKey;
+  readonly parent: ObjectKey | null;
+  /** Undefined: an account without an object, or one that the reader may not see. */
+  readonly row: Row | undefined;
+  readonly below: Tally;
+  readonly children: number;
+  /** In `healths`. */
+  readonly worst: number;
 }
 
-/** The node of an account that has no object. */
-export function accountNode(account: string): string {
-  return `account:${account}`;
-}
-
-/** The id of the node above an object. */
-export function parentIn(
-  { index, reader }: Pick<AnswerContext, 'index' | 'reader'>,
-  { row, parent }: IndexedRow,
-): string | undefined {
-  const key = row.key as ObjectKey;
-  const above = index.userOf(key) ?? parent;
-  if (above !== undefined && above !== key && index.rows.has(above) && seesKey(reader, above)) return above;
-  const { account } = row;
-  if (account === null || isAccount(key)) return undefined;
-  const own = accountKey(account);
-  return index.rows.has(own) && seesKey(reader, own) ? own : accountNode(account);
-}
-
-function isAccount(key: ObjectKey): boolean {
-  return parseObjectKey(key).kind === accountKind;
-}
-
-export function treeOf(context: AnswerContext, { root, depth }: TreeQuery): Tree | Absent {
-  const branches = branchesOf(context);
-  const start = root === undefined ? undefined : branches.get(root);
-  if (root !== undefined && !start) return absent;
-  const roots = start ? [start] : [...branches.values()].filter(({ id }) => isTop(context, branches, id));
-  count(roots);
+export function treeOf(context: Context, { root, depth }: TreeQuery): Tree | Absent {
+  const roots = root === undefined ? topsOf(context) : [branchOf(context, root, null)];
+  if (root !== undefined && !roots.some((branch) => isVisible(branch))) return absent;
   const nodes: TreeNode[] = [];
   let omitted = 0;
-  let level: { branch: Branch; parent: string | null }[] = roots
-    .sort(worstFirst)
-    .map((branch) => ({ branch, parent: null }));
+  let level = firstOf(roots, mostNodes);
+  omitted += roots.length - level.length;
   for (let at = 0; at < depth && level.length > 0; at++) {
-    const room = Math.max(0, mostNodes - nodes.length);
-    omitted += Math.max(0, level.length - room);
-    const shown = level.slice(0, room);
-    nodes.push(...shown.map(({ branch, parent }) => nodeOf(branch, parent, at)));
-    level = shown.flatMap(({ branch }) =>
-      branch.children.sort(worstFirst).map((child) => ({ branch: child, parent: branch.id })),
-    );
+    nodes.push(...level.map((branch) => nodeOf(branch, at)));
+    if (at + 1 === depth) break;
+    let room = mostNodes - nodes.length;
+    const next: Branch[] = [];
+    for (const branch of level) {
+      const shown = room > 0 ? firstOf(childrenOf(context, branch), room) : [];
+      omitted += branch.children - shown.length;
+      room -= shown.length;
+      next.push(...shown);
+    }
+    level = next;
   }
   return { nodes, omitted };
 }
 
-function isTop(context: AnswerContext, branches: ReadonlyMap<string, Branch>, id: string): boolean {
-  const indexed = branches.get(id)?.indexed;
-  return indexed === undefined || parentIn(context, indexed) === undefined;
+/** The node above an object. */
+export function parentIn({ index }: Context, key: ObjectKey): ObjectKey | undefined {
+  return index.hierarchy.parentOf(key);
 }
 
-function branchesOf(context: AnswerContext): Map<string, Branch> {
-  const { index, reader } = context;
-  const branches = new Map<string, Branch>();
-  const branch = (id: string, indexed?: IndexedRow): Branch => {
-    const known = branches.get(id);
-    if (known) return known;
-    const made: Branch = { id, indexed, children: [], below: {} };
-    branches.set(id, made);
-    return made;
-  };
-  const visible = [...index.rows.values()].filter(({ row }) => seesKey(reader, row.key as ObjectKey));
-  for (const indexed of visible) branch(indexed.row.key, indexed);
-  for (const indexed of visible) {
-    const above = parentIn(context, indexed);
-    if (above !== undefined) branch(above).children.push(branch(indexed.row.key));
+function topsOf(context: Context): Branch[] {
+  return Array.from(context.index.hierarchy.tops(), (key) => branchOf(context, key, null)).filter(isVisible);
+}
+
+function isVisible({ row, children }: Branch): boolean {
+  return row !== undefined || children > 0;
+}
+
+function branchOf({ index, reader }: Context, key: ObjectKey, parent: ObjectKey | null): Branch {
+  const row = seesKey(reader, key) ? index.rows.get(key)?.row : undefined;
+  const below = healths.map(() => 0);
+  let children = 0;
+  for (const [namespace, part] of index.hierarchy.parts(key)) {
+    if (!sees(reader, namespace)) continue;
+    children += part.children.size;
+    for (const [rank, number] of part.below.entries()) below[rank] = (below[rank] ?? 0) + number;
   }
-  return branches;
+  const worstBelow = below.findIndex((number) => number > 0);
+  const own = row ? rankOf(row.health) : healths.length;
+  return { key, parent, row, below, children, worst: worstBelow < 0 ? own : Math.min(own, worstBelow) };
 }
 
-/** Counts what is below each branch. A circle of parents is not possible: each is of another kind, and kinds have an order. */
-function count(branches: readonly Branch[]): void {
-  for (const { children, below } of branches) {
-    count(children);
-    for (const child of children) {
-      const own = child.indexed?.row.health;
-      if (own) below[own] = (below[own] ?? 0) + 1;
-      for (const [health, number] of Object.entries(child.below)) {
-        below[health as Health] = (below[health as Health] ?? 0) + number;
-      }
-    }
+function childrenOf(context: Context, { key }: Branch): Branch[] {
+  const found: Branch[] = [];
+  for (const [namespace, { children }] of context.index.hierarchy.parts(key)) {
+    if (!sees(context.reader, namespace)) continue;
+    for (const child of children) found.push(branchOf(context, child, key));
   }
+  return found;
 }
 
-function worstOf({ indexed, below }: Branch): Health {
-  const own = indexed?.row.health;
-  return healths.find((health) => own === health || (below[health] ?? 0) > 0) ?? 'Unknown';
+/** The worst ones, by their names, without a sort of all. */
+function firstOf(branches: readonly Branch[], count: number): Branch[] {
+  const byWorst: Branch[][] = [];
+  for (const branch of branches) (byWorst[branch.worst] ??= []).push(branch);
+  const firsts: Branch[] = [];
+  for (const alike of byWorst) {
+    if (!alike || firsts.length >= count) continue;
+    alike.sort((left, right) => (left.key < right.key ? -1 : 1));
+    firsts.push(...alike.slice(0, count - firsts.length));
+  }
+  return firsts;
 }
 
-function worstFirst(left: Branch, right: Branch): number {
-  const rank = (branch: Branch) => healths.indexOf(worstOf(branch));
-  return rank(left) - rank(right) || (left.id < right.id ? -1 : 1);
-}
-
-function nodeOf(branch: Branch, parent: string | null, depth: number): TreeNode {
-  const { id, indexed, children, below } = branch;
-  const worst = worstOf(branch);
-  const isOwn = indexed?.row.health === worst ? 1 : 0;
+function nodeOf({ key, parent, row, below, children, worst }: Branch, depth: number): TreeNode {
+  const { namespace, name } = parseObjectKey(key);
+  const isOwn = row && rankOf(row.health) === worst ? 1 : 0;
   return {
-    id,
+    id: key,
     parent,
     depth,
-    kind: indexed?.row.kind ?? accountKind,
-    name: indexed ? `${indexed.row.namespace}/${indexed.row.name}` : id.slice(accountNode('').length),
-    health: indexed?.row.health ?? 'Unknown',
-    worst,
+    kind: row?.kind ?? accountKind,
+    name: `${namespace}/${name}`,
+    health: row?.health ?? 'Unknown',
+    worst: healths[worst] ?? 'Unknown',
     worstCount: isOwn + (below[worst] ?? 0),
-    below,
-    children: children.length,
-    reason: indexed?.row.reason ?? 'NotLookedAt',
-    sentence: indexed?.row.sentence.text ?? 'It has no document.',
+    below: shownTally(below),
+    children,
+    reason: row?.reason ?? 'NotLookedAt',
+    sentence: row?.sentence.text ?? 'It has no document here.',
   };
+}
+
+function shownTally(tally: Tally): Partial<Record<Health, number>> {
+  return Object.fromEntries(healths.flatMap((health, rank) => (tally[rank] ? [[health, tally[rank]]] : [])));
 }

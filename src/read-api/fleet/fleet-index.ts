@@ -9,6 +9,8 @@
  */
 import { sleep, type Clock } from '../../base/index.ts';
 import type { ObjectKey } from '../../resources/index.ts';
+import { Counts } from './counts.ts';
+import { Hierarchy } from './hierarchy.ts';
 import { indexedRow, type IndexedRow } from './row.ts';
 import { SortedRows, type Sort } from './sorted-rows.ts';
 import { isAccountStale, type AccountNow, type FleetSource } from './source.ts';
@@ -26,8 +28,8 @@ export class FleetIndex {
   readonly #orders = new Map<Sort, SortedRows>();
   readonly #trouble = new Set<ObjectKey>();
   readonly #listeners = new Set<RowListener>();
-  /** The services that refer to a volume. */
-  readonly #users = new Map<ObjectKey, ObjectKey>();
+  readonly counts = new Counts();
+  readonly hierarchy: Hierarchy = new Hierarchy(this.#rows);
   #stale: ReadonlySet<string> = new Set();
   #accounts: readonly AccountNow[] = [];
   #refreshing: Promise<void> | undefined;
@@ -62,11 +64,6 @@ export class FleetIndex {
 
   isStale(account: string): boolean {
     return this.#stale.has(account);
-  }
-
-  /** The service that a volume is below in the tree. */
-  userOf(volume: ObjectKey): ObjectKey | undefined {
-    return this.#users.get(volume);
   }
 
   order(sort: Sort): SortedRows {
@@ -136,9 +133,8 @@ export class FleetIndex {
     else this.#rows.delete(key);
     if (after?.isTrouble) this.#trouble.add(key);
     else this.#trouble.delete(key);
-    for (const volume of before?.volumes ?? [])
-      if (this.#users.get(volume) === key) this.#users.delete(volume);
-    for (const volume of after?.volumes ?? []) this.#users.set(volume, key);
+    this.counts.change(before, after);
+    this.hierarchy.change(before, after);
     for (const order of this.#orders.values()) order.change(before, after);
     for (const listener of this.#listeners) listener(before, after);
     this.#version += 1;

@@ -49,7 +49,6 @@ export interface IndexedRow {
   readonly sinceMs: number;
   /** Something to do for a person, or to know of. */
   readonly isTrouble: boolean;
-  readonly isSuspended: boolean;
   /** Its parent in the tree, and where that does not exist, its account. */
   readonly parent: ObjectKey | undefined;
   /** Volumes that it refers to, which are below it in the tree. */
@@ -93,7 +92,6 @@ export function indexedRow({ record, open, isStale, createdAt }: RowInputs): Ind
     labels: record.manifest.labels,
     sinceMs: step.since === undefined ? 0 : Date.parse(step.since),
     isTrouble: about.severity !== 'info' && isTroubled(entry, about),
-    isSuspended: health === 'Suspended',
     parent: parentOf(record),
     volumes: volumesOf(record),
     searched: `${row.key} ${row.reason} ${row.sentence.text} ${row.state} ${row.account}`.toLowerCase(),
@@ -119,10 +117,13 @@ function healthOf(
   return about.kind === 'unusable' || about.isDown ? 'Down' : 'Waiting';
 }
 
-/** It waits, is held, or can't be used. */
 function isTroubled(entry: StatusEntry, { kind, also = [] }: Pick<ReasonEntry, 'kind' | 'also'>): boolean {
-  const isBad = (one: ReasonEntry['kind']) => one === 'waiting' || one === 'held' || one === 'unusable';
   return isTrue(entry, 'Stalled') || isBad(kind) || also.some(isBad);
+}
+
+/** It waits, is held, or can't be used. */
+function isBad(kind: ReasonEntry['kind']): boolean {
+  return kind === 'waiting' || kind === 'held' || kind === 'unusable';
 }
 
 function isTrue(entry: StatusEntry, type: string): boolean {
@@ -163,10 +164,10 @@ function parentOf({ key, derived, manifest }: ObjectRecord): ObjectKey | undefin
 
 function volumesOf({ key, manifest: { spec } }: ObjectRecord): ObjectKey[] {
   const { kind, namespace } = parseObjectKey(key);
-  const { list, references } = traitsOf(kind);
+  const traits = traitsOf(kind);
   // What is below something is known of services only. A record may have no document yet.
-  if (list !== 'services' || !references) return [];
-  return references(spec)
+  if (traits.list !== 'services') return [];
+  return (traits.references?.(spec) ?? [])
     .filter((reference) => traitsOf(reference.kind).list === 'volumes')
     .map((reference) => objectKey(reference.kind, namespace, reference.name));
 }

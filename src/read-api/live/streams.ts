@@ -184,7 +184,7 @@ export class Streams {
     const { index, clock } = this.#options;
     try {
       await index.refresh();
-      for (const followed of [...this.#views.values()]) {
+      for (const followed of this.#views.values()) {
         const sinceMs = clock.monotonicMs() - followed.atMs;
         const { streams, opened } = followed;
         if (streams.size === 0 || sinceMs < opened.everyMs - slackMs || !opened.isDue(sinceMs)) continue;
@@ -192,8 +192,7 @@ export class Streams {
         // oxlint-disable-next-line no-await-in-loop -- others have their turn between two views
         await sleep(clock, 0);
       }
-      for (const { streams } of [...this.#views.values()])
-        for (const stream of [...streams]) this.#keepUp(stream);
+      for (const { streams } of this.#views.values()) for (const stream of streams) this.#keepUp(stream);
     } finally {
       this.#timer = undefined;
       this.#schedule();
@@ -210,7 +209,7 @@ export class Streams {
     const event = { number, text: `event: change\ndata: ${JSON.stringify(data)}\n\n` };
     live.record(event);
     this.#keep(live, event);
-    for (const stream of [...streams]) this.#write(stream, this.#sent(event));
+    for (const stream of streams) this.#write(stream, this.#sent(event));
   }
 
   #keep(live: LiveView, { number, text }: ViewEvent): void {

@@ -114,7 +114,7 @@ const opened: {
       now,
       everyMs: sometimes,
       render: () => {
-        const answer = treeOf(now(), treeQueryOf(now(), query));
+        const answer = treeOf(now(), treeQueryOf(query));
         if (answer === absent) return undefined;
         return { head: { omitted: answer.omitted }, items: keyed(answer.nodes, ({ id }) => id) };
       },

@@ -168,7 +168,9 @@ export const object = z.object({
 
 export const treeNode = z
   .object({
-    id: text.describe('The key of the object; of an account without one, `account:NAMESPACE/NAME`.'),
+    id: objectKeyText.describe(
+      'KIND/NAMESPACE/NAME; an account has one, whether there is such an object or not.',
+    ),
     parent: text.nullable(),
     depth: count,
     kind: text,

@@ -124,17 +124,62 @@ describe('the tree', () => {
     const { body } = await ask(createWorld(new FakeSource(many)), '/api/v1/tree');
     expect([body.nodes.length, body.omitted]).toEqual([500, 201]);
     expect(body.nodes[1].id).toBe(service('web-699'));
-    expect(body.nodes[0]).toMatchObject({ id: 'account:default/default', children: 700, worst: 'Held' });
+    expect(body.nodes[0]).toMatchObject({ id: 'Account/default/default', children: 700, worst: 'Held' });
   });
 
   test('replicas that came before their fleet are below it as soon as it is there', async () => {
     const world = createWorld(new FakeSource([recordOf(service('llm-0'), { derived: { owner: fleet } })]));
     const ids = async () =>
       (await ask(world, '/api/v1/tree')).body.nodes.map(({ id, parent }: Json) => [id, parent]);
-    expect(await ids()).toContainEqual([service('llm-0'), 'account:default/default']);
+    expect(await ids()).toContainEqual([service('llm-0'), 'Account/default/default']);
     await world.source.store.save(recordOf(fleet));
     expect(await ids()).toContainEqual([service('llm-0'), fleet]);
   });
+});
+
+test(`the tree after any changes is that of a new process (seed ${seed})`, async () => {
+  const draw = new SeededRandom(seed);
+  const fleets = ['ServiceFleet/a/one', 'ServiceFleet/a/two'] as const;
+  const names = [0, 1, 2, 3, 4, 5];
+  const random = (): ObjectKey =>
+    draw.pick<ObjectKey>([
+      draw.pick(fleets),
+      service(`s-${draw.pick(names)}`, 'a'),
+      `StorageVolume/a/v-${draw.pick(names)}`,
+      `ProtectedTask/a/t-${draw.pick(names)}`,
+      'Account/a/default',
+    ]);
+  const owner = () => (draw.chance(0.5) ? { derived: { owner: draw.pick(fleets) } } : {});
+  const recordFor = (key: ObjectKey) =>
+    recordOf(key, {
+      conditions: draw.pick([ready, held('DataLost'), waiting('Provisioning')]),
+      account: `a/${draw.pick(['default', 'other'])}`,
+      ...(key.startsWith('ContainerService') || key.startsWith('StorageVolume') ? owner() : {}),
+      spec: {
+        serviceRef: { name: `s-${draw.pick(names)}` },
+        ...(draw.chance(0.5) ? { storage: { volumeRef: { name: `v-${draw.pick(names)}` } } } : {}),
+      },
+    });
+  const world = createWorld(new FakeSource([]));
+  const shown = async (one: typeof world) => (await ask(one, '/api/v1/tree?depth=6')).body;
+  const users = new Map<string, string>();
+  for (let change = 0; change < 400; change++) {
+    const key = random();
+    const record = recordFor(key);
+    const volume = (record.manifest.spec['storage'] as Json)?.volumeRef.name;
+    // A volume with two users may be below either.
+    const isTaken =
+      key.startsWith('ContainerService') && volume !== undefined && (users.get(volume) ?? key) !== key;
+    if (isTaken) continue;
+    for (const [used, by] of users) if (by === key) users.delete(used);
+    if (draw.chance(0.3)) await world.source.store.remove(key);
+    else {
+      if (key.startsWith('ContainerService') && volume !== undefined) users.set(volume, key);
+      await world.source.store.save(record);
+    }
+    if (change % 5 === 0) expect(await shown(world)).toEqual(await shown(createWorld(world.source)));
+  }
+  expect((await shown(world)).nodes.length).toBeGreaterThan(5);
 });
 
 describe('pages', () => {

@@ -1,0 +1,245 @@
+/** Who may read, and what: tokens, claims, namespaces. */
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { describe, expect, onTestFinished, test } from 'vitest';
+import { anyOf } from '../../../src/read-api/access/access.ts';
+import { parseAccess, readerOf } from '../../../src/read-api/access/oidc.ts';
+import { TokenAccess } from '../../../src/read-api/access/tokens.ts';
+import type { Reader } from '../../../src/read-api/fleet/reader.ts';
+import { routes } from '../../../src/read-api/routes.ts';
+import { viewNames } from '../../../src/read-api/live/views.ts';
+import { ManualClock } from '../../support/manual-clock.ts';
+import {
+  ask,
+  condition,
+  createWorld,
+  FakeSource,
+  held,
+  intentOf,
+  openStream,
+  readAccount,
+  recordOf,
+  waiting,
+} from './support.ts';
+
+const [first, second] = ['first-token-0123456789', 'second-token-0123456789'];
+
+function tokenWorld(text = `# people\n${first}\n\n${second}\n`) {
+  const folder = mkdtempSync(path.join(tmpdir(), 'tokens-'));
+  onTestFinished(() => rmSync(folder, { recursive: true }));
+  const file = path.join(folder, 'tokens');
+  writeFileSync(file, text);
+  const clock = new ManualClock();
+  const tokens = new TokenAccess(file, clock);
+  const world = createWorld(new FakeSource([recordOf('ContainerService/default/web')]), {
+    access: anyOf([tokens]),
+  });
+  const get = (headers: Record<string, string>) => ask(world, '/api/v1/summary', { headers });
+  const bearer = (token: string) => get({ authorization: `Bearer ${token}` });
+  return { file, clock, tokens, world, get, bearer };
+}
+
+describe('a token', () => {
+  test('lets its reader in, by header or cookie; another one, a part of it and none do not', async () => {
+    const { world, get, bearer } = tokenWorld();
+    expect((await bearer(first)).status).toBe(200);
+    expect((await bearer(second)).status).toBe(200);
+    expect((await get({ cookie: `a=b; fleetkeeper-page=${first}` })).status).toBe(200);
+    for (const wrong of [first.slice(0, -1), `${first}x`, '# people', 'x'.repeat(10_000)])
+      expect((await bearer(wrong)).status).toBe(401);
+    const none = await get({});
+    expect([none.status, none.headers['www-authenticate']]).toEqual([401, 'Bearer realm="fleetkeeper"']);
+    expect(world.counts.denied).toEqual(['invalid', 'invalid', 'missing', 'invalid', 'missing']);
+  });
+
+  test('that was taken out of the file is refused within a second, and a new one is accepted', async () => {
+    const { file, clock, bearer } = tokenWorld();
+    expect((await bearer(first)).status).toBe(200);
+    writeFileSync(file, 'third-token-0123456789\n');
+    await clock.advance(1000);
+    expect([(await bearer(first)).status, (await bearer('third-token-0123456789')).status]).toEqual([
+      401, 200,
+    ]);
+  });
+
+  test('nobody is let in while the file can not be read', async () => {
+    const { file, clock, world, bearer } = tokenWorld();
+    rmSync(file);
+    await clock.advance(1000);
+    const answer = await bearer(first);
+    expect([answer.status, answer.text.includes(file), world.counts.denied]).toEqual([
+      503,
+      false,
+      ['unavailable'],
+    ]);
+    writeFileSync(file, first);
+    await clock.advance(1000);
+    expect((await bearer(first)).status).toBe(200);
+  });
+
+  test.each([
+    ['short\n', 'line 1 is no token: one has at least 16 characters and no blanks'],
+    ['# x\nwith a blank 0123456789\n', 'line 2 is no token'],
+  ])('%j is none', (text, message) => {
+    expect(() => tokenWorld(text).tokens.check()).toThrow(message);
+  });
+
+  test('is entered in a form, which sets a cookie that no script reads', async () => {
+    const { world } = tokenWorld();
+    const enter = (token: string, isLoopback: boolean) =>
+      ask(world, '/login', { method: 'POST', body: `token=${token}`, isLoopback });
+    const { status, headers } = await enter(first, false);
+    expect([status, headers['location']]).toEqual([303, '/']);
+    expect(headers['set-cookie']).toBe(
+      `fleetkeeper-page=${first}; Path=/; HttpOnly; SameSite=Strict; Secure`,
+    );
+    expect((await enter(first, true)).headers['set-cookie']).not.toContain('Secure');
+    expect((await enter('wrong', true)).status).toBe(401);
+  });
+});
+
+describe('the access file', () => {
+  const entries = parseAccess(`
+    access:
+      - {claim: groups, value: team-a, namespaces: [a, shared]}
+      - {claim: groups, value: team-b, namespaces: [b]}
+      - {claim: email, value: admin@example.com, namespaces: ['*']}
+  `);
+  const seen = (claims: object) => {
+    const { namespaces } = readerOf(claims as never, entries);
+    return namespaces && [...namespaces];
+  };
+
+  test.each([
+    [{ groups: ['team-a'] }, ['a', 'shared']],
+    [{ groups: 'team-b' }, ['b']],
+    [{ groups: ['team-a', 'team-b'] }, ['a', 'shared', 'b']],
+    [{ groups: ['team'] }, []],
+    [{}, []],
+    [{ email: 'admin@example.com', email_verified: true }, undefined],
+    [{ email: 'admin@example.com', email_verified: false }, []],
+    [{ email: 'admin@example.com' }, []],
+  ])('%j sees %j', (claims, namespaces) => {
+    expect(seen(claims)).toEqual(namespaces);
+  });
+
+  test.each([
+    'access: {}',
+    'acces: []',
+    'access: [{claim: a, value: b}]',
+    'access: [{claim: a, value: b, namespaces: [A]}]',
+  ])('%s is refused', (text) => {
+    expect(() => parseAccess(text)).toThrow(/./);
+  });
+});
+
+describe('two namespaces, and a reader with the right to one (GI2)', () => {
+  const secret = 'hidden';
+
+  /** All that belongs to the namespace `b` has the word in its name. */
+  function world() {
+    const conditions = [
+      ...waiting('OutcomeUnknown'),
+      condition('OutcomeUnknown', 'True', 'AwaitingEvidence'),
+    ];
+    const source = new FakeSource(
+      [
+        recordOf('Account/a/default'),
+        recordOf('ContainerService/a/web', { conditions: held('UnknownRegion') }),
+        recordOf(`Account/b/${secret}`),
+        recordOf(`ContainerService/b/${secret}`, {
+          account: `b/${secret}`,
+          conditions: held('DataLost', { message: secret }),
+          status: { hourlyMicros: 777_777 },
+          labels: { [secret]: secret },
+        }),
+        recordOf(`ContainerService/b/${secret}-2`, { account: 'default/default', conditions }),
+        recordOf(`ServiceFleet/b/${secret}`, { account: `b/${secret}`, conditions: held('Paused') }),
+        recordOf(`StorageVolume/b/${secret}`, { account: `b/${secret}` }),
+        recordOf(`Budget/b/${secret}`, { account: `b/${secret}` }),
+      ],
+      [
+        readAccount('a/default'),
+        readAccount(`b/${secret}`, { balanceMicros: 888_888 }),
+        readAccount('default/default', { isShared: true, balanceMicros: 999_999 }),
+      ],
+    );
+    source.intents.push({ number: 1, intent: intentOf(`ContainerService/b/${secret}`) });
+    const reader: Reader = { namespaces: new Set(['a']) };
+    return createWorld(source, { access: { reader: async () => reader } });
+  }
+
+  const names: Readonly<Record<string, readonly string[]>> = {
+    object: [`ContainerService/b/${secret}`, `Budget/b/${secret}`].map((key) => `/api/v1/objects/${key}`),
+    fleet: [`/api/v1/fleets/b/${secret}`],
+    endpoints: [`/api/v1/fleets/b/${secret}/endpoints`],
+    revisions: [`/api/v1/fleets/b/${secret}/revisions`],
+    tree: [
+      '/api/v1/tree',
+      '/api/v1/tree?depth=6',
+      `/api/v1/tree?account=b/${secret}`,
+      `/api/v1/tree?fleet=b/${secret}`,
+    ],
+    objects: [
+      '/api/v1/objects',
+      '/api/v1/objects?namespace=b',
+      `/api/v1/objects?account=b/${secret}`,
+      '/api/v1/objects?sort=cost',
+    ],
+    timeline: ['/api/v1/timeline', `/api/v1/timeline?object=ContainerService/b/${secret}`],
+    money: ['/api/v1/money', '/api/v1/money?by=account', '/api/v1/money?by=fleet'],
+  };
+
+  test('no list, object or count has anything of the other one', async () => {
+    const shown = world();
+    for (const route of routes) {
+      for (const target of names[route.id] ?? [route.path]) {
+        const { status, text } = await ask(shown, target);
+        const isList = target.includes('/timeline') || target.startsWith('/api/v1/objects?');
+        const isNamed = target.includes(`b/${secret}`) && !isList;
+        expect([target, status]).toEqual([target, isNamed ? 404 : 200]);
+        expect([target, text.includes(secret)]).toEqual([target, false]);
+        for (const amount of ['777777', '888888', '999999'])
+          expect([target, text.includes(amount)]).toEqual([target, false]);
+      }
+    }
+    const { body } = await ask(shown, '/api/v1/summary');
+    expect([body.objects, body.problems.objects, body.suspended, body.health]).toEqual([
+      2,
+      1,
+      [],
+      { Healthy: 1, Held: 1 },
+    ]);
+  });
+
+  test('no event has anything of it either, whatever changes there', async () => {
+    const shown = world();
+    const parameters: Readonly<Record<string, string>> = {
+      object: `&object=ContainerService/b/${secret}`,
+      fleet: `&fleet=b/${secret}`,
+    };
+    for (const name of viewNames) {
+      const reader = await openStream(shown, `view=${name}${parameters[name] ?? ''}`);
+      await shown.source.store.save(
+        recordOf(`ContainerService/b/${secret}`, { conditions: held('Refused', { message: secret }) }),
+      );
+      await shown.clock.advance(11_000);
+      expect([name, reader.texts.join('').includes(secret)]).toEqual([name, false]);
+      reader.close();
+    }
+  });
+
+  test('who may see all sees it: the test above can fail', async () => {
+    const { source } = world();
+    const all = createWorld(source);
+    for (const target of [
+      '/api/v1/summary',
+      '/api/v1/objects',
+      '/api/v1/tree',
+      '/api/v1/timeline',
+      '/api/v1/problems',
+    ])
+      expect([target, (await ask(all, target)).text.includes(secret)]).toEqual([target, true]);
+  });
+});

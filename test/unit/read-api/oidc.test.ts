@@ -1,0 +1,103 @@
+/** ID tokens: of the issuer, for the audience, signed with a key that it publishes, and not expired. */
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { exportJWK, generateKeyPair, SignJWT, type JWTPayload } from 'jose';
+import { expect, onTestFinished, test, vi } from 'vitest';
+import { OidcAccess } from '../../../src/read-api/access/oidc.ts';
+import { ask, createWorld, FakeSource, openStream, recordOf, startMs } from './support.ts';
+
+const issuer = 'https://issuer.example';
+const own = await generateKeyPair('ES256', { extractable: true });
+const other = await generateKeyPair('ES256', { extractable: true });
+const published = { keys: [{ ...(await exportJWK(own.publicKey)), kid: 'one', alg: 'ES256' }] };
+
+const tokenOf = (
+  claims: JWTPayload,
+  {
+    key = own.privateKey,
+    expires = startMs / 1000 + 300,
+  }: { key?: typeof own.privateKey; expires?: number } = {},
+) =>
+  new SignJWT({ iss: issuer, aud: 'fleet', groups: ['team-a'], ...claims })
+    .setProtectedHeader({ alg: 'ES256', kid: 'one' })
+    .setExpirationTime(expires)
+    .sign(key);
+
+function oidcWorld() {
+  const folder = mkdtempSync(path.join(tmpdir(), 'oidc-'));
+  onTestFinished(() => rmSync(folder, { recursive: true }));
+  const accessFile = path.join(folder, 'access.yaml');
+  writeFileSync(accessFile, 'access: [{claim: groups, value: team-a, namespaces: [a]}]');
+  const provider = { isUp: true, requests: [] as string[] };
+  const source = new FakeSource([recordOf('ContainerService/a/web'), recordOf('ContainerService/b/web')]);
+  const access: { current?: OidcAccess } = {};
+  const world = createWorld(source, {
+    access: { reader: async (request) => access.current!.reader(request) },
+  });
+  access.current = new OidcAccess({
+    issuer,
+    audience: 'fleet',
+    accessFile,
+    clock: world.clock,
+    fetch: async (input) => {
+      const url = input instanceof Request ? input.url : input.toString();
+      provider.requests.push(url);
+      if (!provider.isUp) throw new TypeError('fetch failed');
+      const isKeys = url.endsWith('/keys');
+      return new Response(JSON.stringify(isKeys ? published : { issuer, jwks_uri: `${issuer}/keys` }));
+    },
+  });
+  const get = async (token: string) => {
+    const headers = { authorization: `Bearer ${token}` };
+    const { status, body } = await ask(world, '/api/v1/objects', { headers });
+    return [status, body.items?.map(({ key }: { key: string }) => key)];
+  };
+  return { world, accessFile, provider, get };
+}
+
+test('a token sees the namespaces of its claims', async () => {
+  const { get, provider } = oidcWorld();
+  expect(await get(await tokenOf({}))).toEqual([200, ['ContainerService/a/web']]);
+  expect(await get(await tokenOf({ groups: ['others'] }))).toEqual([200, []]);
+  expect(provider.requests).toEqual([`${issuer}/.well-known/openid-configuration`, `${issuer}/keys`]);
+});
+
+test.each([
+  ['of another issuer', () => tokenOf({ iss: 'https://evil.example' })],
+  ['for another audience', () => tokenOf({ aud: 'others' })],
+  ['signed with another key', () => tokenOf({}, { key: other.privateKey })],
+  ['that has expired', () => tokenOf({}, { expires: startMs / 1000 - 120 })],
+  ['without a signature', async () => `${Buffer.from('{"alg":"none"}').toString('base64url')}.e30.`],
+  ['that is none', async () => 'abc'],
+])('a token %s is refused', async (_what, make) => {
+  const { world, get } = oidcWorld();
+  expect((await get(await make()))[0]).toBe(401);
+  expect(world.counts.denied).toEqual(['invalid']);
+});
+
+test('as long as the provider can not be asked, nobody is let in; it is not asked again at once', async () => {
+  const { world, provider, get } = oidcWorld();
+  provider.isUp = false;
+  expect([(await get(await tokenOf({})))[0], (await get(await tokenOf({})))[0]]).toEqual([503, 503]);
+  expect([provider.requests.length, world.counts.denied]).toEqual([1, ['unavailable', 'unavailable']]);
+});
+
+test('nobody is let in while the access file is not valid', async () => {
+  const { world, accessFile, get } = oidcWorld();
+  const token = await tokenOf({});
+  expect((await get(token))[0]).toBe(200);
+  writeFileSync(accessFile, 'access: [{claim: groups}]');
+  await world.clock.advance(1000);
+  expect((await get(token))[0]).toBe(503);
+});
+
+test('the stream of a token that expires is closed within a minute', async () => {
+  const { world } = oidcWorld();
+  const authorization = `Bearer ${await tokenOf({}, { expires: startMs / 1000 + 30 })}`;
+  const reader = await openStream(world, 'view=objects', undefined, { authorization });
+  expect(reader.order).toEqual(['ContainerService/a/web']);
+  await world.clock.advance(130_000);
+  await vi.waitFor(() => expect(reader.isClosed).toBe(true));
+  expect(world.counts.resets).toEqual(['denied']);
+});
