@@ -19,7 +19,7 @@ import type { Context } from './context.ts';
 import { fleetIdentity } from './digest-key.ts';
 import { stateFile } from './options.ts';
 import { openSource } from './source.ts';
-import { managerOfCluster, managerOfFolder, type ManagerState } from '../shown/index.ts';
+import { managerOfCluster, managerOfFolder, type ManagerState } from '../shown/manager-state.ts';
 
 /** A cluster that can't be listed within that time is reported as an error. */
 const answerMs = 30_000;

@@ -12,7 +12,12 @@ import { InvalidArgumentError, Option, type Command } from 'commander';
 import { UserError } from '../base/index.ts';
 import { nearest } from '../desired/index.ts';
 import { kindCalled, kindNames, managedKinds, type ManagedKind } from '../resources/index.ts';
-import { LabelSelectorError, parseLabelSelector, type LabelPredicate, type Labels } from '../shown/index.ts';
+import {
+  LabelSelectorError,
+  parseLabelSelector,
+  type LabelPredicate,
+  type Labels,
+} from '../shown/label-selector.ts';
 
 /** A document of the source, a record of the state. */
 export interface Selectable {

@@ -1,10 +1,8 @@
 export { anyOf, open, type Access } from './access/access.ts';
-export { hostRule, isLoopbackHost, type HostRule } from './access/hosts.ts';
+export { hostRule, isLoopbackHost } from './access/hosts.ts';
 export { OidcAccess } from './access/oidc.ts';
 export { TokenAccess } from './access/tokens.ts';
 export { ManagerSource } from './fleet/manager-source.ts';
-export type { AccountNow, FleetSource, Holdings, ReadStore } from './fleet/source.ts';
-export { jsonType, type ApiRequest, type ApiResponse, type StreamSink } from './message.ts';
-export { openApi } from './openapi.ts';
-export { etagOf, ReadApi, type ReadApiMetrics, type ReadApiOptions } from './read-api.ts';
-export type { StaticFile, StaticFiles } from './static-files.ts';
+export type { FleetSource } from './fleet/source.ts';
+export type { ApiRequest, ApiResponse, StreamSink } from './message.ts';
+export { ReadApi, type ReadApiMetrics } from './read-api.ts';

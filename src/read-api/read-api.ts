@@ -271,7 +271,7 @@ function withETag({ headers }: ApiRequest, type: string, body: string | Buffer, 
   return isKnown ? { status: 304, headers: own, body: '' } : { status: 200, headers: own, body };
 }
 
-export function etagOf(body: string | Buffer): string {
+function etagOf(body: string | Buffer): string {
   return `"${createHash('sha256').update(body).digest('base64url').slice(0, 27)}"`;
 }
 

@@ -5,7 +5,7 @@
 import type { z } from 'zod';
 import { endpointsOf, prometheusTargets } from '../kinds/index.ts';
 import { accountKey, kindCalled, objectKey } from '../resources/index.ts';
-import type { CostBy } from '../shown/index.ts';
+import type { CostBy } from '../shown/cost.ts';
 import { absent, type Absent, type AnswerContext } from './answers/context.ts';
 import { fleetAnswer, fleetKey, revisionsAnswer } from './answers/fleets.ts';
 import { moneyOf } from './answers/money.ts';

@@ -36,7 +36,7 @@ export interface ProtectingTask {
 export interface NextStep {
   readonly reason: string;
   readonly message: string;
-  /** RFC 3339. */
+  /** RFC 3339: since when that is the reason. */
   readonly since: string | undefined;
   /** Who can bring the object forward. Undefined: nothing is to be done. */
   readonly turn: Turn | undefined;
@@ -87,8 +87,14 @@ export function nextStep(entry: StatusEntry, mutations: readonly Intent[]): Next
   if (!condition) {
     return step('NotLookedAt', 'no manager has observed the object yet', undefined, []);
   }
-  const { reason, message, lastTransitionTime } = condition;
-  return step(reason, message, lastTransitionTime, times(entry, reason, mutations));
+  const { reason, message } = condition;
+  return step(reason, message, sinceWhen(entry, condition), times(entry, reason, mutations));
+}
+
+/** A condition keeps its time from one reason to the next, and the record has that of the reason. */
+function sinceWhen({ record }: StatusEntry, { reason, lastTransitionTime }: Condition): string {
+  const { pending } = record.report ?? {};
+  return pending?.reason === reason ? rfc3339(pending.since) : lastTransitionTime;
 }
 
 /** Why something is awaited or held; else why it is Ready or not. */

@@ -1,6 +1,6 @@
 /** `cost` for people. */
 import { usdOf } from '../../engine/plan/index.ts';
-import type { BudgetRow, CostReport, CostRow } from '../../shown/index.ts';
+import type { BudgetRow, CostReport, CostRow } from '../../shown/cost.ts';
 import { renderTable } from '../output/render.ts';
 import { oneLine } from '../output/terminal-text.ts';
 

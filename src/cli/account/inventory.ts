@@ -2,7 +2,7 @@
 import { clampedMicros } from '../../engine/plan/index.ts';
 import { renderTable } from '../output/render.ts';
 import { oneLine } from '../output/terminal-text.ts';
-import type { Holding, ManagedBy } from '../../shown/index.ts';
+import type { Holding, ManagedBy } from '../../shown/survey.ts';
 
 export interface InventoryItem {
   /** `namespace/name`. */

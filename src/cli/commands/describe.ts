@@ -8,14 +8,9 @@ import { structured, type OutputFormat } from '../output/output.ts';
 import { palette } from '../output/render.ts';
 import { oneLine } from '../output/terminal-text.ts';
 import { selectorOption } from '../selection.ts';
-import {
-  describe,
-  describedItem,
-  type StatusEntry,
-  isAbsent,
-  managerItem,
-  managerLine,
-} from '../../shown/index.ts';
+import { describe, describedItem } from '../../shown/description.ts';
+import type { StatusEntry } from '../../shown/entries.ts';
+import { isAbsent, managerItem, managerLine } from '../../shown/manager-state.ts';
 import { describedText } from '../status/description-text.ts';
 import { selectedEntries, type EntryFlags } from '../status/entries.ts';
 import { readEntries, type EntriesNow } from '../status/read.ts';

@@ -15,7 +15,7 @@ import { planImport, type ImportPlan } from '../import/plan.ts';
 import { needed, sameFleetFlags } from '../options.ts';
 import { addSchema, withSchemaLine } from '../schema-line.ts';
 import { renderTable } from '../output/render.ts';
-import { survey } from '../../shown/index.ts';
+import { survey } from '../../shown/survey.ts';
 
 interface ImportFlags extends ConnectionFlags {
   readonly output: string;

@@ -5,7 +5,7 @@ import { complain, print, type Context } from '../context.ts';
 import { inventoryOf, inventoryText } from '../account/inventory.ts';
 import { outputOption } from '../options.ts';
 import { structured, type OutputFormat } from '../output/output.ts';
-import { survey } from '../../shown/index.ts';
+import { survey } from '../../shown/survey.ts';
 
 interface InventoryFlags extends ConnectionFlags {
   readonly output: OutputFormat;

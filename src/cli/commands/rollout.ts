@@ -12,7 +12,12 @@ import { isEdited } from '../replicas/edited.ts';
 import { findFleet, type FoundFleet } from '../replicas/fleets.ts';
 import { give, type CommandFlags } from '../replicas/give.ts';
 import { openPlace } from '../replicas/place.ts';
-import { revisionsIn, rolloutProgress, stepUnderWay, type RolloutProgress } from '../../shown/index.ts';
+import {
+  revisionsIn,
+  rolloutProgress,
+  stepUnderWay,
+  type RolloutProgress,
+} from '../../shown/rollout-progress.ts';
 
 interface RolloutFlags extends CommandFlags {
   readonly timeout?: number;

@@ -4,7 +4,7 @@ import { exitCodes, type Context } from '../context.ts';
 import { withFleetFlags, type FleetFlags } from '../options.ts';
 import { selectorOption } from '../selection.ts';
 import { planFileInProgress, selectedEntries, type EntryFlags } from '../status/entries.ts';
-import { isMissing } from '../../shown/index.ts';
+import { isMissing } from '../../shown/manager-state.ts';
 import { printEntries, statusOutputOption, type StatusOutput } from '../status/output.ts';
 import { readEntries, type EntriesNow } from '../status/read.ts';
 

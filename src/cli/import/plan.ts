@@ -16,7 +16,7 @@ import { brief, writeDocument, type Draft, type WrittenDocument } from './draft.
 import { Names } from './names.ts';
 import { isAbandoned } from '../account/inventory.ts';
 import { oneLine } from '../output/terminal-text.ts';
-import type { Holding } from '../../shown/index.ts';
+import type { Holding } from '../../shown/survey.ts';
 
 export interface ImportedAccount {
   readonly account: { readonly namespace: string; readonly name: string; readonly spec: AccountSpec };

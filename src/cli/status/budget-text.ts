@@ -1,6 +1,7 @@
 /** What `status` and `describe` show of a budget, from its document and its status. */
 import { usd } from '../output/render.ts';
-import { conditionOf, isBudget, textOf, type StatusEntry } from '../../shown/index.ts';
+import { conditionOf, textOf, type StatusEntry } from '../../shown/entries.ts';
+import { isBudget } from '../../shown/waiting-for.ts';
 
 const limitTexts: Readonly<Record<string, (limit: number) => string>> = {
   hourlyMicros: (limit) => `${usd(limit)}/h`,

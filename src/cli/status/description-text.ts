@@ -4,16 +4,9 @@ import { capacityText, differenceText } from '../../engine/plan/index.ts';
 import type { ShownCapacity } from '../../state/index.ts';
 import { renderTable, usd, type Palette } from '../output/render.ts';
 import { age, oneLine } from '../output/terminal-text.ts';
-import {
-  type Described,
-  type NextStep,
-  type ProtectingTask,
-  conditionOf,
-  stateOf,
-  textOf,
-  agoText,
-  spanText,
-} from '../../shown/index.ts';
+import type { Described, NextStep, ProtectingTask } from '../../shown/description.ts';
+import { conditionOf, stateOf, textOf } from '../../shown/entries.ts';
+import { agoText, spanText } from '../../shown/manager-state.ts';
 import { budgetRows } from './budget-text.ts';
 import { fleetRows } from './fleet-text.ts';
 

@@ -3,7 +3,8 @@ import { UserError, rfc3339 } from '../../base/index.ts';
 import { nearest } from '../../desired/index.ts';
 import { isReason, reasonNames } from '../../reasons/index.ts';
 import { kindCalled, type ManagedKind } from '../../resources/index.ts';
-import { managerItem, statusItem, type ManagerState, type StatusEntry } from '../../shown/index.ts';
+import { statusItem, type StatusEntry } from '../../shown/entries.ts';
+import { managerItem, type ManagerState } from '../../shown/manager-state.ts';
 import type { PlanFileRecord } from '../../state/index.ts';
 import {
   Selection,

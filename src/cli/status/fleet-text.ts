@@ -1,5 +1,5 @@
 /** What `status` and `describe` show of a ServiceFleet: fields that the status of no other kind has. Pure. */
-import { textOf, type StatusEntry } from '../../shown/index.ts';
+import { textOf, type StatusEntry } from '../../shown/entries.ts';
 
 type Fields = Readonly<Record<string, unknown>>;
 

@@ -7,13 +7,8 @@ import { structured, type OutputFormat } from '../output/output.ts';
 import { palette } from '../output/render.ts';
 import { renderDrift } from '../output/render-drift.ts';
 import { forStream, oneLine } from '../output/terminal-text.ts';
-import {
-  statusEntries,
-  type StatusEntry,
-  isMissing,
-  managerLine,
-  type ManagerState,
-} from '../../shown/index.ts';
+import { statusEntries, type StatusEntry } from '../../shown/entries.ts';
+import { isMissing, managerLine, type ManagerState } from '../../shown/manager-state.ts';
 import { statusList } from './entries.ts';
 import { parseTemplate, type Template } from './json-path.ts';
 import { statusTable, type TableView } from './table.ts';

@@ -5,7 +5,8 @@ import { readState, stateFacts, type ObjectRecord, type StateStore } from '../..
 import { isCluster } from '../cluster.ts';
 import type { Context } from '../context.ts';
 import { ownerChoice, stateFile, type FleetFlags } from '../options.ts';
-import { statusEntries, type StatusEntry, managerOfFolder, type ManagerState } from '../../shown/index.ts';
+import { statusEntries, type StatusEntry } from '../../shown/entries.ts';
+import { managerOfFolder, type ManagerState } from '../../shown/manager-state.ts';
 
 export interface EntriesNow {
   readonly entries: readonly StatusEntry[];

@@ -8,7 +8,7 @@ import stringWidth from 'string-width';
 import { cut, padded, wrapped } from '../output/fit.ts';
 import { usd, type Palette } from '../output/render.ts';
 import { age, oneLine } from '../output/terminal-text.ts';
-import { conditionOf, stateOf, textOf, type StatusEntry } from '../../shown/index.ts';
+import { conditionOf, stateOf, textOf, type StatusEntry } from '../../shown/entries.ts';
 import { budgetState } from './budget-text.ts';
 import { readyOfDesired, revisionState } from './fleet-text.ts';
 

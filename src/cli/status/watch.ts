@@ -8,7 +8,8 @@ import type { ObjectKey } from '../../resources/index.ts';
 import { complain, print, type Context } from '../context.ts';
 import { oneLine } from '../output/terminal-text.ts';
 import { isRedrawn, openLiveArea, type Canvas } from '../output/live-area.ts';
-import { conditionOf, type StatusEntry, managerLine, type ManagerState } from '../../shown/index.ts';
+import { conditionOf, type StatusEntry } from '../../shown/entries.ts';
+import { managerLine, type ManagerState } from '../../shown/manager-state.ts';
 import { statusText, viewOf, type StatusOutput } from './output.ts';
 import { createTable, type Table } from './table.ts';
 

@@ -5,7 +5,7 @@ import { Denied } from './access.ts';
 export interface HostRule {
   /** In lower case, without a port. */
   readonly names: ReadonlySet<string>;
-  /** It listens everywhere, and no name was given: then any address will do, since only names can be rebound. */
+  /** It listens everywhere: then any address will do, since only names can be rebound. */
   readonly anyAddress: boolean;
 }
 
@@ -21,8 +21,7 @@ export function isLoopbackHost(host: string): boolean {
 export function hostRule(listen: string, given: readonly string[]): HostRule {
   const own = listen.toLowerCase();
   const names = new Set(given.map((name) => name.toLowerCase()));
-  if (everywhere.has(own))
-    return { names: new Set([...names, ...loopbackNames]), anyAddress: names.size === 0 };
+  if (everywhere.has(own)) return { names: new Set([...names, ...loopbackNames]), anyAddress: true };
   return {
     names: new Set([...names, own, ...(isLoopbackHost(own) ? loopbackNames : [])]),
     anyAddress: false,

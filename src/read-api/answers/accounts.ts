@@ -11,7 +11,7 @@ import type { AnswerContext } from './context.ts';
 
 export const mostAccounts = 100;
 export const mostBudgets = 100;
-const budgetKinds = managedKinds.filter((kind) => traitsOf(kind).budget);
+const budgetKinds = managedKinds.filter((kind) => 'budget' in traitsOf(kind));
 
 export type AccountFacts = z.infer<typeof accountFacts>;
 export type BudgetFacts = z.infer<typeof budget>;

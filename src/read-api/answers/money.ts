@@ -1,7 +1,8 @@
 /** `/api/v1/money`: as `fleetkeeper cost`, of what accounts were last seen to hold. */
 import type { z } from 'zod';
 import { accountKey, type ObjectKey } from '../../resources/index.ts';
-import { costReport, survey, type CostBy, type Holding } from '../../shown/index.ts';
+import { costReport, type CostBy } from '../../shown/cost.ts';
+import { survey, type Holding } from '../../shown/survey.ts';
 import { sees, seesAccount, seesKey, type Reader } from '../fleet/reader.ts';
 import type { IndexedRow } from '../fleet/row.ts';
 import type { AccountNow } from '../fleet/source.ts';

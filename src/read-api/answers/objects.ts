@@ -1,5 +1,5 @@
 /** `/api/v1/objects`: which rows a query selects, and their pages. Pure. */
-import type { LabelPredicate } from '../../shown/index.ts';
+import type { LabelPredicate } from '../../shown/label-selector.ts';
 import type { IndexedRow } from '../fleet/row.ts';
 import { sees, type Reader } from '../fleet/reader.ts';
 import { positionOf, type Position, type Sort } from '../fleet/sorted-rows.ts';

@@ -1,13 +1,9 @@
 /** `/api/v1/timeline`: mutations of all objects, newest first. */
-import type { z } from 'zod';
 import type { ObjectKey } from '../../resources/index.ts';
 import { seesKey } from '../fleet/reader.ts';
 import type { ShownIntent } from '../schemas/parts.ts';
-import type { timeline } from '../schemas/answers.ts';
 import type { AnswerContext } from './context.ts';
 import { shownIntent } from './intents.ts';
-
-export type Timeline = z.infer<typeof timeline>;
 
 export interface TimelineQuery {
   readonly object?: ObjectKey | undefined;

@@ -1,6 +1,6 @@
 /** Commands to copy: those of the command line that apply to an object now. Pure. */
 import { parseObjectKey, traitsOf, type ObjectKey } from '../../resources/index.ts';
-import { conditionOf, type StatusEntry } from '../../shown/index.ts';
+import { conditionOf, type StatusEntry } from '../../shown/entries.ts';
 
 export interface CopiedCommand {
   readonly what: string;

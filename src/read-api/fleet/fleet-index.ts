@@ -17,6 +17,8 @@ import { isAccountStale, type AccountNow, type FleetSource } from './source.ts';
 
 /** So many rows are made before other work has its turn. */
 const slice = 100;
+/** Keys of objects that are gone are kept until somebody asks, but not more than these. */
+const mostGone = 10_000;
 
 export type RowListener = (before: IndexedRow | undefined, after: IndexedRow | undefined) => void;
 
@@ -40,7 +42,9 @@ export class FleetIndex {
     this.#source = source;
     this.#clock = clock;
     source.listen((key) => {
-      if (this.#isBuilt) this.#noted.add(key);
+      if (!this.#isBuilt) return;
+      this.#noted.add(key);
+      if (this.#noted.size > this.#rows.size + mostGone) this.#forget();
     });
   }
 
@@ -91,6 +95,7 @@ export class FleetIndex {
   async #takeIn(): Promise<void> {
     if (!this.#isBuilt) {
       this.#isBuilt = true;
+      for (const key of this.#rows.keys()) this.#noted.add(key);
       for (const key of this.#source.store.everyKey()) this.#noted.add(key);
     }
     this.#noteAccounts();
@@ -104,6 +109,12 @@ export class FleetIndex {
       // oxlint-disable-next-line no-await-in-loop -- others have their turn between two slices
       await sleep(this.#clock, 0);
     }
+  }
+
+  /** Nobody has asked for long, and many objects came and went: everything is examined with the next question. */
+  #forget(): void {
+    this.#isBuilt = false;
+    this.#noted.clear();
   }
 
   /** Objects of an account that went stale, or was read again, are shown in another way. */

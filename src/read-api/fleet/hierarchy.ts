@@ -77,7 +77,7 @@ export class Hierarchy {
     }
     if (before?.parent !== after?.parent || !before || !after) this.#want(key, after);
     else this.#place(key);
-    if (!before || !after) for (const child of [...(this.#wanting.get(key) ?? [])]) this.#place(child);
+    if (!before || !after) for (const child of this.#wanting.get(key) ?? []) this.#place(child);
   }
 
   /** Where it wants to be from now on. */

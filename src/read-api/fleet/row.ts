@@ -19,14 +19,8 @@ import {
   traitsOf,
   type ObjectKey,
 } from '../../resources/index.ts';
-import {
-  conditionOf,
-  nextStep,
-  stateOf,
-  statusEntries,
-  textOf,
-  type StatusEntry,
-} from '../../shown/index.ts';
+import { nextStep } from '../../shown/description.ts';
+import { conditionOf, stateOf, statusEntries, textOf, type StatusEntry } from '../../shown/entries.ts';
 import type { Intent, ObjectRecord } from '../../state/index.ts';
 import type { Health, Row } from '../schemas/parts.ts';
 import { refusalsOf, sentenceOf } from './sentence.ts';

@@ -1,6 +1,7 @@
 /** The sentence about an object: what it does or waits for, since when, and what follows. Pure. */
 import { oneLine, rfc3339 } from '../../base/index.ts';
-import type { NextStep, StatusEntry } from '../../shown/index.ts';
+import type { NextStep } from '../../shown/description.ts';
+import type { StatusEntry } from '../../shown/entries.ts';
 import type { Health, Sentence } from '../schemas/parts.ts';
 
 type Part = Sentence['parts'][number];

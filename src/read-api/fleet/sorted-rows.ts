@@ -50,16 +50,18 @@ export class SortedRows {
     return this.#placed.length;
   }
 
-  /** Undefined: the row is new, or gone. */
+  /** Undefined: the row is new, or gone. Most changes leave it where it is. */
   change(before: IndexedRow | undefined, after: IndexedRow | undefined): void {
-    if (before) {
-      const at = this.#from(positionOf(before, this.#sort));
-      if (this.#placed[at]?.indexed.row.key === before.row.key) this.#placed.splice(at, 1);
+    const from = before && positionOf(before, this.#sort);
+    const to = after && positionOf(after, this.#sort);
+    const at = from && this.#from(from);
+    const isThere = at !== undefined && this.#placed[at]?.indexed.row.key === before?.row.key;
+    if (isThere && after && from && to && comparePositions(from, to) === 0) {
+      this.#placed[at] = { position: to, indexed: after };
+      return;
     }
-    if (after) {
-      const position = positionOf(after, this.#sort);
-      this.#placed.splice(this.#from(position), 0, { position, indexed: after });
-    }
+    if (isThere) this.#placed.splice(at, 1);
+    if (after && to) this.#placed.splice(this.#from(to), 0, { position: to, indexed: after });
   }
 
   /** The rows behind a position, in order. */

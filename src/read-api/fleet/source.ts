@@ -5,7 +5,8 @@
 import type { AccountContents } from '../../engine/index.ts';
 import type { LabelSet } from './row.ts';
 import type { ObjectKey } from '../../resources/index.ts';
-import type { KnownFleet, ManagerState } from '../../shown/index.ts';
+import type { ManagerState } from '../../shown/manager-state.ts';
+import type { KnownFleet } from '../../shown/survey.ts';
 import type { Intent, NumberedIntent, StateStore } from '../../state/index.ts';
 
 export type ReadStore = Pick<

@@ -1,6 +1,5 @@
 /** The answers of the read API, by path. OpenAPI is made of them (openapi.ts). */
 import { z } from 'zod';
-import { managedKinds } from '../../resources/index.ts';
 import { health, intent, micros, objectKeyText, page, problem, row, text, time } from './parts.ts';
 
 const count = z.int();
@@ -262,5 +261,3 @@ export const endpoints = z.object({
   name: text,
   endpoints: z.array(z.object({ slot: count, url: text, ready: z.boolean(), revision: text.optional() })),
 });
-
-export const kindNames = z.enum(managedKinds as [string, ...string[]]);

@@ -2,7 +2,7 @@
 import { z } from 'zod';
 import { isReason } from '../../reasons/index.ts';
 import { kindCalled, managedKinds, objectKey, type ObjectKey } from '../../resources/index.ts';
-import { LabelSelectorError, parseLabelSelector } from '../../shown/index.ts';
+import { LabelSelectorError, parseLabelSelector } from '../../shown/label-selector.ts';
 import { sorts } from '../fleet/sorted-rows.ts';
 import { healths } from './parts.ts';
 

@@ -1,7 +1,7 @@
 /** BI5: what `cost` shows adds up to what the accounts cost, whatever it is divided by. */
 import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { costReport, type CostBy, type CostInputs } from '../../../src/shown/index.ts';
+import { costReport, type CostBy, type CostInputs } from '../../../src/shown/cost.ts';
 import { burnMicrosPerHour, serviceBurn } from '../../../src/engine/plan/index.ts';
 import { objectKey, ownerLabel, type ObjectKey } from '../../../src/resources/index.ts';
 

@@ -2,7 +2,7 @@ import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { wire } from '../../../src/api/index.ts';
 import { planImport, type ImportScope } from '../../../src/cli/import/plan.ts';
-import { survey } from '../../../src/shown/index.ts';
+import { survey } from '../../../src/shown/survey.ts';
 import type { AccountContents } from '../../../src/engine/index.ts';
 import { digestKey } from '../../../src/base/index.ts';
 import { parseFile, type DesiredObject } from '../../../src/desired/index.ts';

@@ -1,6 +1,6 @@
 import { Command } from 'commander';
 import { describe, expect, test } from 'vitest';
-import { parseLabelSelector } from '../../../src/shown/index.ts';
+import { parseLabelSelector } from '../../../src/shown/label-selector.ts';
 import {
   Selection,
   withSelectionFlags,

@@ -147,6 +147,7 @@ describe('two namespaces, and a reader with the right to one (GI2)', () => {
       [
         recordOf('Account/a/default'),
         recordOf('ContainerService/a/web', { conditions: held('UnknownRegion') }),
+        recordOf('ContainerService/a/shared', { account: 'default/default' }),
         recordOf(`Account/b/${secret}`),
         recordOf(`ContainerService/b/${secret}`, {
           account: `b/${secret}`,
@@ -206,10 +207,10 @@ describe('two namespaces, and a reader with the right to one (GI2)', () => {
     }
     const { body } = await ask(shown, '/api/v1/summary');
     expect([body.objects, body.problems.objects, body.suspended, body.health]).toEqual([
-      2,
+      3,
       1,
       [],
-      { Healthy: 1, Held: 1 },
+      { Healthy: 2, Held: 1 },
     ]);
   });
 
@@ -241,5 +242,16 @@ describe('two namespaces, and a reader with the right to one (GI2)', () => {
       '/api/v1/problems',
     ])
       expect([target, (await ask(all, target)).text.includes(secret)]).toEqual([target, true]);
+  });
+
+  test('the amounts of the account that all share are shown to who sees all namespaces', async () => {
+    const accounts = [readAccount('default/default', { isShared: true, balanceMicros: 999_999 })];
+    const source = new FakeSource([recordOf('ContainerService/default/web')], accounts);
+    const reader: Reader = { namespaces: new Set(['default']) };
+    const shown = createWorld(source, { access: { reader: async () => reader } });
+    for (const path of ['/api/v1/summary', '/api/v1/money']) {
+      expect([path, (await ask(shown, path)).text.includes('999999')]).toEqual([path, false]);
+      expect([path, (await ask(createWorld(source), path)).text.includes('999999')]).toEqual([path, true]);
+    }
   });
 });

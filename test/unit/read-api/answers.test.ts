@@ -1,5 +1,6 @@
 /** The answers themselves: problems, the tree, pages. */
 import { describe, expect, test } from 'vitest';
+import type { AccountNow } from '../../../src/read-api/fleet/source.ts';
 import type { ObjectKey } from '../../../src/resources/index.ts';
 import { SeededRandom } from '../../support/seeded-random.ts';
 import { seed } from '../../support/seed.ts';
@@ -10,6 +11,7 @@ import {
   FakeSource,
   held,
   intentOf,
+  openStream,
   readAccount,
   ready,
   recordOf,
@@ -72,6 +74,50 @@ describe('problems', () => {
     const { body } = await ask(createWorld(new FakeSource(records)), '/api/v1/problems');
     expect([body.items, body.suspended]).toEqual([[], [{ reason: 'Paused', count: 2 }]]);
   });
+});
+
+test('what is in an account that is not read any more is Stale, also in a stream, until it is read again (GI6)', async () => {
+  const source = new FakeSource([recordOf(service('web'))], [readAccount('default/default')]);
+  const world = createWorld(source);
+  const reader = await openStream(world, 'view=objects');
+  const shown = () => reader.items.get(service('web')).health;
+  const healths = [shown()];
+  const steps: Partial<AccountNow>[] = [
+    { ageMs: 61_000 },
+    { ageMs: 1000 },
+    { ageMs: undefined, readAt: undefined },
+  ];
+  for (const account of steps) {
+    source.accountsNow = [readAccount('default/default', account)];
+    await world.clock.advance(1000);
+    healths.push(shown());
+  }
+  expect(healths).toEqual(['Healthy', 'Stale', 'Healthy', 'Stale']);
+  expect((await ask(world, '/api/v1/summary')).body).toMatchObject({
+    oldestReadAt: null,
+    accounts: [{ up: false, isStale: true, readAt: null }],
+  });
+});
+
+test('what came and went while nobody asked is neither kept nor missed', async () => {
+  const source = new FakeSource([recordOf(service('old')), recordOf(service('web'))]);
+  const world = createWorld(source);
+  await ask(world, '/api/v1/objects');
+  await source.store.remove(service('old'));
+  for (let at = 0; at < 12_000; at++) {
+    await source.store.save(recordOf(service(`task-${at}`)));
+    await source.store.remove(service(`task-${at}`));
+  }
+  await source.store.save(recordOf(service('new')));
+  const { body } = await ask(world, '/api/v1/objects?sort=name');
+  expect(body.items.map(({ name }: Json) => name)).toEqual(['new', 'web']);
+});
+
+test('an object that this process has not observed yet is Stale, whatever an earlier one has recorded', async () => {
+  const source = new FakeSource([recordOf(service('web'))]);
+  source.stale.add(service('web'));
+  const { body } = await ask(createWorld(source), '/api/v1/objects');
+  expect(body.items[0].health).toBe('Stale');
 });
 
 describe('the tree', () => {
@@ -163,6 +209,7 @@ test(`the tree after any changes is that of a new process (seed ${seed})`, async
   const world = createWorld(new FakeSource([]));
   const shown = async (one: typeof world) => (await ask(one, '/api/v1/tree?depth=6')).body;
   const users = new Map<string, string>();
+  const compared: [Json, Json][] = [];
   for (let change = 0; change < 400; change++) {
     const key = random();
     const record = recordFor(key);
@@ -177,8 +224,9 @@ test(`the tree after any changes is that of a new process (seed ${seed})`, async
       if (key.startsWith('ContainerService') && volume !== undefined) users.set(volume, key);
       await world.source.store.save(record);
     }
-    if (change % 5 === 0) expect(await shown(world)).toEqual(await shown(createWorld(world.source)));
+    if (change % 5 === 0) compared.push([await shown(world), await shown(createWorld(world.source))]);
   }
+  for (const [tree, expected] of compared) expect(tree).toEqual(expected);
   expect((await shown(world)).nodes.length).toBeGreaterThan(5);
 });
 

@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { exportJWK, generateKeyPair, SignJWT, type JWTPayload } from 'jose';
 import { expect, onTestFinished, test, vi } from 'vitest';
+import { anyOf } from '../../../src/read-api/access/access.ts';
 import { OidcAccess } from '../../../src/read-api/access/oidc.ts';
 import { ask, createWorld, FakeSource, openStream, recordOf, startMs } from './support.ts';
 
@@ -31,11 +32,9 @@ function oidcWorld() {
   writeFileSync(accessFile, 'access: [{claim: groups, value: team-a, namespaces: [a]}]');
   const provider = { isUp: true, requests: [] as string[] };
   const source = new FakeSource([recordOf('ContainerService/a/web'), recordOf('ContainerService/b/web')]);
-  const access: { current?: OidcAccess } = {};
-  const world = createWorld(source, {
-    access: { reader: async (request) => access.current!.reader(request) },
-  });
-  access.current = new OidcAccess({
+  const made: OidcAccess[] = [];
+  const world = createWorld(source, { access: { reader: async (request) => anyOf(made).reader(request) } });
+  const access = new OidcAccess({
     issuer,
     audience: 'fleet',
     accessFile,
@@ -48,6 +47,7 @@ function oidcWorld() {
       return new Response(JSON.stringify(isKeys ? published : { issuer, jwks_uri: `${issuer}/keys` }));
     },
   });
+  made.push(access);
   const get = async (token: string) => {
     const headers = { authorization: `Bearer ${token}` };
     const { status, body } = await ask(world, '/api/v1/objects', { headers });

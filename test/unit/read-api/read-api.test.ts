@@ -282,6 +282,20 @@ describe('a request', () => {
   });
 });
 
+test('files of the page are served to anybody, with their ETag; they have no data', async () => {
+  const content = Buffer.from('<!doctype html>');
+  const files = new Map([['/', { type: 'text/html; charset=utf-8', content, etag: '"one"' }]]);
+  const access = { reader: async () => Promise.reject(new Error('nobody is let in')) };
+  const world = createWorld(exampleSource(), { files, access });
+  const { status, text, headers } = await ask(world, '/');
+  expect([status, text, headers['content-type']]).toEqual([
+    200,
+    '<!doctype html>',
+    'text/html; charset=utf-8',
+  ]);
+  expect((await ask(world, '/', { headers: { 'if-none-match': '"one"' } })).status).toBe(304);
+});
+
 describe('a cursor', () => {
   const first = async (world: ReturnType<typeof createWorld>) =>
     (await ask(world, '/api/v1/objects?limit=1&sort=name')).body.next as string;
@@ -320,7 +334,8 @@ describe('the host', () => {
     ['127.0.0.1', ['page.example'], 'PAGE.example.:443', 200],
     ['0.0.0.0', [], '10.0.0.1:80', 200],
     ['0.0.0.0', [], 'evil.example', 421],
-    ['0.0.0.0', ['page.example'], '10.0.0.1', 421],
+    ['0.0.0.0', ['page.example'], '10.0.0.1', 200],
+    ['0.0.0.0', ['page.example'], 'other.example', 421],
     ['10.0.0.1', [], '10.0.0.1:80', 200],
     ['10.0.0.1', [], 'localhost', 421],
   ])('at %s with --page-host %j: %s is answered %i', async (listen, names, host, status) => {

@@ -89,6 +89,14 @@ describe('the sentence', () => {
     expect(row.refusals).toBe(3);
   });
 
+  test('counts from the reason, and not from the one before it, which the condition had as well', () => {
+    const pending = { reason: 'Provisioning', since: startMs };
+    const report = { ready: undefined, pending, drift: [], linked: [], reconcileAt: undefined };
+    const { row, sinceMs } = rowOf({ conditions: waiting('Provisioning'), report });
+    expect([row.since, sinceMs]).toEqual(['2026-11-27T14:00:00Z', startMs]);
+    expect(rowOf({ conditions: waiting('Expanding'), report }).row.since).toBe(ago(600));
+  });
+
   test('names when an unknown outcome counts as stalled', () => {
     const conditions = [
       ...waiting('OutcomeUnknown'),

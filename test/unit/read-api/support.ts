@@ -271,7 +271,8 @@ export class StreamReader implements StreamSink {
 
   /** What it shows. */
   get view(): object {
-    return { head: this.head, items: this.order.map((id) => [id, this.items.get(id)]) };
+    const items = this.order.map((id) => [id, this.items.get(id)]);
+    return { head: this.head, items, known: [...this.items.keys()].toSorted() };
   }
 
   #take(block: string): void {

@@ -10,7 +10,7 @@ import {
   managerOfFolder,
   isMissing,
   spanText,
-} from '../../../src/shown/index.ts';
+} from '../../../src/shown/manager-state.ts';
 import { giveSigns, lockState, openState, signEveryMs, stateFacts } from '../../../src/state/index.ts';
 import { ManualClock } from '../../support/manual-clock.ts';
 import { temporaryFile } from '../../support/temporary.ts';

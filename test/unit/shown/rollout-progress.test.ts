@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { rolloutProgress, stepUnderWay } from '../../../src/shown/index.ts';
+import { rolloutProgress, stepUnderWay } from '../../../src/shown/rollout-progress.ts';
 import type { FleetState, RolloutRecord } from '../../../src/kinds/service-fleet/state.ts';
 import { objectKey } from '../../../src/resources/index.ts';
 import { newRecord, type ObjectRecord } from '../../../src/state/index.ts';

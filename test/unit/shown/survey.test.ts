@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import type { wire } from '../../../src/api/index.ts';
 import { inventoryOf, inventoryText } from '../../../src/cli/account/inventory.ts';
-import { survey } from '../../../src/shown/index.ts';
+import { survey } from '../../../src/shown/survey.ts';
 import type { AccountContents } from '../../../src/engine/index.ts';
 import { digestKey } from '../../../src/base/index.ts';
 import { beaconName, derivedUid, ownerId, templateMark, volumeMark } from '../../../src/engine/plan/index.ts';

@@ -1,0 +1,130 @@
+/** The read API on a real socket: streams that last, readers that take nothing, and bodies that nobody asked for. */
+import { once } from 'node:events';
+import { connect, type AddressInfo, type Socket } from 'node:net';
+import { expect, onTestFinished, test, vi } from 'vitest';
+import { systemClock } from '../../../src/base/index.ts';
+import { createHealthServer } from '../../../src/http/index.ts';
+import { withReadApi, type HealthLimits } from '../../../src/http/limits.ts';
+import { open } from '../../../src/read-api/access/access.ts';
+import { hostRule } from '../../../src/read-api/access/hosts.ts';
+import { ReadApi } from '../../../src/read-api/read-api.ts';
+import type { ObjectKey } from '../../../src/resources/index.ts';
+import { FakeSource, recordOf } from '../../unit/read-api/support.ts';
+
+const service = (name: string) => `ContainerService/default/${name}` as ObjectKey;
+
+async function serve(records = [recordOf(service('web'))], limits: Partial<HealthLimits> = {}) {
+  const source = new FakeSource(records);
+  const counts = { streams: 0, resets: [] as string[] };
+  const readApi = new ReadApi({
+    source,
+    access: open,
+    hosts: hostRule('127.0.0.1', []),
+    clock: systemClock,
+    process: 'p1',
+    metrics: {
+      request: () => undefined,
+      streams: (count) => (counts.streams = count),
+      reset: (reason) => counts.resets.push(reason),
+      denied: () => undefined,
+    },
+    onDefect: (error) => {
+      throw error;
+    },
+  });
+  const app = createHealthServer(
+    { live: () => [], ready: () => [], metrics: async () => '', endpoints: () => 'unknown' },
+    systemClock,
+    { readApi, limits: { ...withReadApi, ...limits } },
+  );
+  await app.listen({ host: '127.0.0.1', port: 0 });
+  onTestFinished(async () => {
+    readApi.stop();
+    await app.close();
+  });
+  const { port } = app.server.address() as AddressInfo;
+  return { source, counts, port, url: `http://127.0.0.1:${port}` };
+}
+
+async function* eventsOf(response: Response): AsyncGenerator<string> {
+  let text = '';
+  const decoder = new TextDecoder();
+  for await (const chunk of response.body ?? []) {
+    text += decoder.decode(chunk as Uint8Array, { stream: true });
+    const blocks = text.split('\n\n');
+    text = blocks.pop() ?? '';
+    yield* blocks.filter((block) => block.includes('event: '));
+  }
+}
+
+test('a stream outlives the time after which idle connections are closed, and has a change at once', async () => {
+  const { source, url } = await serve(undefined, { idleMs: 200 });
+  const response = await fetch(`${url}/api/v1/stream?view=objects`);
+  expect(response.headers.get('content-type')).toBe('text/event-stream; charset=utf-8');
+  const events = eventsOf(response);
+  expect((await events.next()).value).toContain('event: state');
+  await new Promise((resolve) => setTimeout(resolve, 600));
+  const startedMs = performance.now();
+  await source.store.save(recordOf(service('web'), { status: { hourlyMicros: 7 } }));
+  expect((await events.next()).value).toContain('"hourlyMicros":7');
+  expect(performance.now() - startedMs).toBeLessThan(2000);
+  await events.return(undefined);
+});
+
+test('a reader that takes nothing is cut, and its memory is freed', async () => {
+  const records = Array.from({ length: 200 }, (_, at) => recordOf(service(`web-${at}`)));
+  const { source, counts, port } = await serve(records);
+  const slow: Socket = connect(port, '127.0.0.1');
+  slow.on('error', () => undefined);
+  await once(slow, 'connect');
+  slow.pause();
+  slow.write('GET /api/v1/stream?view=objects&limit=200 HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n');
+  await vi.waitFor(() => expect(counts.streams).toBe(1));
+  // What the system buffers is not counted.
+  let cost = 0;
+  await vi.waitFor(
+    async () => {
+      cost += 1;
+      for (const { key } of records)
+        await source.store.save(recordOf(key, { status: { hourlyMicros: cost, region: 'x'.repeat(5000) } }));
+      expect(counts.resets).toEqual(['slow']);
+    },
+    { timeout: 20_000, interval: 100 },
+  );
+  expect(counts.streams).toBe(0);
+  slow.destroy();
+});
+
+test('the server answers /healthz while 100 streams are open from one address', async () => {
+  const { url, counts } = await serve();
+  const stop = new AbortController();
+  const answers = await Promise.all(
+    Array.from({ length: 100 }, () => fetch(`${url}/api/v1/stream?view=summary`, { signal: stop.signal })),
+  );
+  expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([200]));
+  expect((await fetch(`${url}/api/v1/stream?view=summary`)).status).toBe(503);
+  expect((await fetch(`${url}/healthz`)).status).toBe(200);
+  expect((await fetch(`${url}/api/v1/summary`)).status).toBe(200);
+  stop.abort();
+  await vi.waitFor(() => expect(counts.streams).toBe(0));
+});
+
+test.each([
+  ['POST', '/api/v1/objects', 'application/json', '{"a":1}', 405],
+  ['PUT', '/api/v1/objects/csvc/default/web', 'text/x-unknown', 'x', 405],
+  ['DELETE', '/api/v1/objects/csvc/default/web', undefined, undefined, 405],
+  ['POST', '/login', 'application/x-www-form-urlencoded', 'token=x', 405],
+  ['POST', '/', 'application/json', 'x'.repeat(5000), 413],
+  ['GET', '//', undefined, undefined, 404],
+])(
+  '%s %s with a body of %s is refused in the form of the contract',
+  async (method, path, type, body, status) => {
+    const { url } = await serve();
+    const headers: Record<string, string> = type === undefined ? {} : { 'content-type': type };
+    const answer = await fetch(`${url}${path}`, { method, headers, ...(body === undefined ? {} : { body }) });
+    expect([answer.status, await answer.json()]).toEqual([
+      status,
+      { error: { code: expect.any(String), message: expect.any(String) } },
+    ]);
+  },
+);
