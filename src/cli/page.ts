@@ -30,19 +30,24 @@ export interface PageFlags {
 
 const mostHosts = 16;
 
+/** docs/reference/api.md has what they mean. */
 export function withPageFlags(command: Command): Command {
-  const heading = 'Read API (docs/reference/api.md):';
-  const add = (option: Option) => command.addOption(option.helpGroup(heading));
-  add(new Option('--page-token-file <file>', 'a token per line; each may read everything'));
-  add(new Option('--page-oidc-issuer <url>', 'accept ID tokens of this issuer, as a proxy sends them'));
-  add(new Option('--page-oidc-audience <name>', 'for which they have to be'));
-  add(new Option('--page-oidc-access <file>', 'YAML: which claim sees which namespaces'));
-  add(
-    new Option('--page-host <name>', 'host names by which it is reached; repeatable').argParser(
-      (name: string, before: readonly string[] | undefined) => [...(before ?? []), name],
-    ),
-  );
-  return command;
+  return command
+    .addOption(pageOption('--page-token-file <file>', 'a token per line; each may read everything'))
+    .addOption(
+      pageOption('--page-oidc-issuer <url>', 'accept ID tokens of this issuer, as a proxy sends them'),
+    )
+    .addOption(pageOption('--page-oidc-audience <name>', 'for which they have to be'))
+    .addOption(pageOption('--page-oidc-access <file>', 'YAML: which claim sees which namespaces'))
+    .addOption(
+      pageOption('--page-host <name>', 'a host name by which it is reached; repeatable').argParser(
+        (name: string, before: readonly string[] | undefined) => [...(before ?? []), name],
+      ),
+    );
+}
+
+function pageOption(flags: string, description: string): Option {
+  return new Option(flags, `of the read API: ${description}`);
 }
 
 export interface ReadApiParts {

@@ -249,9 +249,12 @@ describe('two namespaces, and a reader with the right to one (GI2)', () => {
     const source = new FakeSource([recordOf('ContainerService/default/web')], accounts);
     const reader: Reader = { namespaces: new Set(['default']) };
     const shown = createWorld(source, { access: { reader: async () => reader } });
-    for (const path of ['/api/v1/summary', '/api/v1/money']) {
-      expect([path, (await ask(shown, path)).text.includes('999999')]).toEqual([path, false]);
-      expect([path, (await ask(createWorld(source), path)).text.includes('999999')]).toEqual([path, true]);
+    for (const target of ['/api/v1/summary', '/api/v1/money']) {
+      expect([target, (await ask(shown, target)).text.includes('999999')]).toEqual([target, false]);
+      expect([target, (await ask(createWorld(source), target)).text.includes('999999')]).toEqual([
+        target,
+        true,
+      ]);
     }
   });
 });
