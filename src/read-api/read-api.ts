@@ -126,12 +126,18 @@ export class ReadApi {
       });
     const file = files?.get(path);
     if (file) return withETag(request, file.type, file.content, file.etag);
-    const reader = await access.reader(request);
+    // They have a bound of their own, and all of them come back at once when a proxy was restarted.
+    if (path === '/api/v1/stream') return this.#stream(request, await access.reader(request));
+    return this.#limited(() => this.#read(request));
+  }
+
+  async #read(request: ApiRequest): Promise<ApiResponse> {
+    const { path } = request;
+    const reader = await this.#options.access.reader(request);
     if (path === '/api/v1/openapi.json') return this.#openApi(request);
-    if (path === '/api/v1/stream') return this.#stream(request, reader);
     const found = routeOf(path);
     if (!found) throw notFound();
-    return this.#limited(() => this.#list(request, reader, found));
+    return this.#list(request, reader, found);
   }
 
   async #limited(work: () => Promise<ApiResponse>): Promise<ApiResponse> {

@@ -99,6 +99,27 @@ describe('a token', () => {
   });
 });
 
+test('names and messages that others wrote are strings in JSON, and no browser takes them for anything else', async () => {
+  const hostile = `</script><img src=x onerror=alert(1)>"'\u2028{{7*7}}`;
+  const record = recordOf('ContainerService/default/web', {
+    conditions: held('Refused', { message: hostile }),
+    labels: { [hostile]: hostile },
+    status: { state: hostile, endpoint: 'javascript:alert(1)' },
+  });
+  const world = createWorld(new FakeSource([record]));
+  for (const target of [
+    '/api/v1/objects',
+    '/api/v1/objects/csvc/default/web',
+    '/api/v1/tree',
+    '/api/v1/problems',
+  ]) {
+    const { headers, text } = await ask(world, target);
+    expect(headers['content-type']).toBe('application/json; charset=utf-8');
+    expect(headers['x-content-type-options']).toBe('nosniff');
+    expect(JSON.stringify(JSON.parse(text))).toContain('onerror=alert(1)');
+  }
+});
+
 describe('the access file', () => {
   const entries = parseAccess(`
     access:

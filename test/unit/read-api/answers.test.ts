@@ -66,6 +66,23 @@ describe('problems', () => {
     expect(await reasons()).toEqual(['UnknownRegion']);
   });
 
+  test('10,000 at once are groups, in answers of a few KiB', async () => {
+    const records = Array.from({ length: 10_000 }, (_, at) =>
+      recordOf(service(`web-${at}`), { conditions: held(at % 2 ? 'DataLost' : 'UnknownRegion') }),
+    );
+    const world = createWorld(new FakeSource(records));
+    const { body, text } = await ask(world, '/api/v1/problems');
+    expect(body.items.map(({ reason, count }: Json) => [reason, count])).toEqual([
+      ['DataLost', 5000],
+      ['UnknownRegion', 5000],
+    ]);
+    expect(text.length).toBeLessThan(5000);
+    const sizes = await Promise.all(
+      ['summary', 'objects', 'tree?depth=1'].map((path) => ask(world, `/api/v1/${path}`)),
+    );
+    for (const answer of sizes) expect(answer.text.length).toBeLessThan(100 * 1024);
+  });
+
   test('what a person keeps is counted by itself', async () => {
     const records = [
       recordOf(service('a'), { conditions: held('Paused') }),
