@@ -1,14 +1,17 @@
-/** `npm run build`: the command with all of its libraries in `dist/`, which then needs nothing but Node. */
-import { readFileSync, readdirSync } from 'node:fs';
+/**
+ * `npm run build`: the command with all of its libraries in `dist/`, which then needs nothing but Node. `dist/page/` has what browsers get,
+ * as src/http/page-files.ts serves it.
+ */
+import { globSync, readFileSync, readdirSync } from 'node:fs';
 import path from 'node:path';
-import type { BuildOptions, OutputBundle, Plugin } from 'rolldown';
+import { rolldown, type BuildOptions, type OutputBundle, type Plugin } from 'rolldown';
 
 export default {
   input: 'src/main.ts',
   platform: 'node',
   // A file of ours does nothing by being imported; so a command does not load what it uses nothing of.
   treeshake: { moduleSideEffects: [{ test: /\/src\/(?!main\.ts$)/, sideEffects: false }] },
-  plugins: [thirdParty(), billOfMaterials()],
+  plugins: [page(), thirdParty(), billOfMaterials()],
   output: {
     dir: 'dist',
     cleanDir: true,
@@ -20,6 +23,28 @@ export default {
     chunkFileNames: 'chunks/[name]-[hash].mjs',
   },
 } satisfies BuildOptions;
+
+/** Libraries of the page. */
+const pageModules: string[] = [];
+
+/** What a browser loads: one script, one style, and no more. */
+function page(): Plugin {
+  return {
+    name: 'page',
+    async generateBundle() {
+      const build = await rolldown({ input: 'src/page/main.ts', platform: 'browser' });
+      const { output } = await build.generate({ minify: true, comments: { legal: false } });
+      for (const part of output) {
+        if (part.type !== 'chunk') continue;
+        pageModules.push(...part.moduleIds);
+        this.emitFile({ type: 'asset', fileName: 'page/main.js', source: part.code });
+      }
+      await build.close();
+      for (const file of globSync('src/page/*.{html,css,svg}'))
+        this.emitFile({ type: 'asset', fileName: `page/${path.basename(file)}`, source: readFileSync(file) });
+    },
+  };
+}
 
 /** Whose code is in the bundle, and on which terms. */
 function thirdParty(): Plugin {
@@ -72,7 +97,7 @@ function manifestOf(folder: string): Record<string, string> {
 /** Their folders. */
 function packagesIn(bundle: OutputBundle): string[] {
   const modules = Object.values(bundle).flatMap((part) => (part.type === 'chunk' ? part.moduleIds : []));
-  return [...new Set(modules.flatMap((id) => packageFolder.exec(id)?.[0] ?? []))].sort();
+  return [...new Set([...modules, ...pageModules].flatMap((id) => packageFolder.exec(id)?.[0] ?? []))].sort();
 }
 
 const packageFolder = /^\/.*\/node_modules\/(?:@[^/]+\/)?[^/]+/;

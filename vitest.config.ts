@@ -3,7 +3,7 @@
  *
  * | tier                   | command            | folders of test/                                                                  |
  * |------------------------|--------------------|-----------------------------------------------------------------------------------|
- * | everyday               | `npm test`         | unit, servers, dialects, processes, simulation, mutants; fleet, simulated         |
+ * | everyday               | `npm test`         | unit, page, servers, dialects, processes, simulation, mutants; fleet, simulated   |
  * | before a change lands  | `npm run test:all` | landing; fleet once more, on real processes, in a folder and in a cluster         |
  * | by hand, per release   | see CONTRIBUTING   | `npm run simulate`, `npm run bench`, `npm run soak`, `npm run hostile`            |
  *
@@ -24,6 +24,7 @@ const longestFirst = [
   'fleet',
   'servers',
   'unit',
+  'page',
   'processes',
 ];
 
@@ -85,6 +86,8 @@ export default defineConfig({
     projects: [
       // Pure code: seconds.
       { test: { ...inProcess, name: 'unit', include: filesOf('unit') } },
+      // Views of the page, in a document without a browser: lit-html takes the one it finds.
+      { test: { ...inProcess, isolate: true, name: 'page', include: filesOf('page') } },
       // What opens sockets, starts small processes, or reads thousands of hostile texts.
       { test: { ...inProcess, name: 'servers', include: filesOf('servers') } },
       // A whole life of a fleet for each reading of the contract: half a minute together.

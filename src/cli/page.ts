@@ -4,6 +4,7 @@
  */
 import { Option, type Command } from 'commander';
 import { UserError, messageOf, systemFetch } from '../base/index.ts';
+import { pageFiles } from '../http/index.ts';
 import {
   anyOf,
   hostRule,
@@ -82,6 +83,7 @@ export function createReadApi(
     clock,
     process: random.uuid().replaceAll('-', '').slice(0, 12),
     metrics: pageMetrics(metrics),
+    files: pageFiles(),
     onDefect: (error) => logger.error({ err: error }, 'a request of the read API failed because of a defect'),
   });
 }

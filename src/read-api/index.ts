@@ -6,3 +6,6 @@ export { ManagerSource } from './fleet/manager-source.ts';
 export type { FleetSource } from './fleet/source.ts';
 export type { ApiRequest, ApiResponse, StreamSink } from './message.ts';
 export { ReadApi, type ReadApiMetrics } from './read-api.ts';
+export type * as answers from './schemas/answers.ts';
+export type { Health, Problem, Row, Sentence, ShownIntent } from './schemas/parts.ts';
+export type { StaticFile, StaticFiles } from './static-files.ts';

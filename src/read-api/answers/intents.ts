@@ -22,8 +22,9 @@ export function shownIntent(intent: Intent, account: string | undefined): ShownI
   };
 }
 
-function whyOf({ restartToken, generation }: Intent): string | null {
-  return restartToken === undefined
+/** The first start of a service has a token, too. */
+function whyOf({ action, restartToken, generation }: Intent): string | null {
+  return restartToken === undefined || !action.startsWith('restart')
     ? `generation ${generation} of the document`
     : `restart token ${restartToken}`;
 }

@@ -1,6 +1,6 @@
 /** `/api/v1/money`: as `fleetkeeper cost`, of what accounts were last seen to hold. */
 import type { z } from 'zod';
-import { accountKey, type ObjectKey } from '../../resources/index.ts';
+import { accountKey, traitsOf, type ManagedKind, type ObjectKey } from '../../resources/index.ts';
 import { costReport, type CostBy } from '../../shown/cost.ts';
 import { survey, type Holding } from '../../shown/survey.ts';
 import { sees, seesAccount, seesKey, type Reader } from '../fleet/reader.ts';
@@ -66,7 +66,8 @@ function mostExpensive({ index, reader }: AnswerContext): IndexedRow['row'][] {
   const found: IndexedRow['row'][] = [];
   for (const { row } of index.order('cost').after(undefined)) {
     if (found.length === expensiveShown || (row.hourlyMicros ?? 0) <= 0) break;
-    if (sees(reader, row.namespace)) found.push(row);
+    // A budget or a fleet has the costs of others.
+    if (sees(reader, row.namespace) && traitsOf(row.kind as ManagedKind).asks) found.push(row);
   }
   return found;
 }

@@ -4,13 +4,18 @@
  *     (no trouble) ── a reason of the kind `waiting`, `held` or `unusable` ──> Pending ── `afterMs` of its severity ──> Open
  *         ^── the reason ends, or the object is deleted ──────────────────────────┴────────────────────────────────────┘
  *
- * Objects of one account with the same reason are one problem. What is only information is never one.
+ * Objects of one account with the same reason are one problem. What is only information is never one. What only a person can end is shown while
+ * it is Pending, too: who has just made a mistake does not wait for five minutes.
+ *
+ * Documents that can't be used, and are none of a known object, are one problem together. Only who may read all namespaces sees it, because
+ * nobody knows which one a broken document is about.
  */
 import { isReason, reasons, sectionOf } from '../../reasons/index.ts';
 import type { ObjectKey } from '../../resources/index.ts';
 import { showCommand } from '../fleet/commands.ts';
 import { seesKey } from '../fleet/reader.ts';
 import type { IndexedRow } from '../fleet/row.ts';
+import type { FleetSource } from '../fleet/source.ts';
 import type { Problem } from '../schemas/parts.ts';
 import type { AnswerContext } from './context.ts';
 
@@ -35,24 +40,57 @@ export function openProblems({ index, source, reader, nowMs }: AnswerContext): P
   for (const key of index.trouble) {
     const indexed = index.rows.get(key);
     if (!indexed || !seesKey(reader, key)) continue;
-    const opensAt = indexed.sinceMs + afterMs[indexed.row.severity];
-    if (opensAt > nowMs) {
-      nextAt = Math.min(nextAt ?? opensAt, opensAt);
-      continue;
-    }
+    const { reason, account, severity } = indexed.row;
+    const opensAt = indexed.sinceMs + afterMs[severity];
+    const isPending = opensAt > nowMs;
+    if (isPending) nextAt = Math.min(nextAt ?? opensAt, opensAt);
+    if (isPending && whoseTurn(reason) !== 'user') continue;
     objects += 1;
-    const id = `${indexed.row.reason} ${indexed.row.account ?? ''}`;
+    const id = `${reason} ${account ?? ''}${isPending ? ' pending' : ''}`;
     const group = groups.get(id);
     if (group) group.push(indexed);
     else groups.set(id, [indexed]);
   }
-  const problems = Array.from(groups, ([id, group]) => problemOf(id, group, source.commandFlags)).sort(
-    worstFirst,
-  );
-  return { problems, objects, nextAt };
+  const problems = Array.from(groups, ([id, group]) => problemOf(id, group, { source, nowMs }));
+  const unusable = reader.namespaces === undefined ? documentProblem(source) : undefined;
+  if (unusable) problems.push(unusable);
+  return { problems: problems.sort(worstFirst), objects, nextAt };
 }
 
-function problemOf(id: string, group: IndexedRow[], flags: string): Problem {
+function whoseTurn(reason: string): Problem['turn'] {
+  return isReason(reason) ? reasons[reason].whose : 'user';
+}
+
+const unusableReason = 'InvalidSpec';
+
+function documentProblem(source: FleetSource): Problem | undefined {
+  const found = source.documentProblems().filter(({ key }) => key === undefined || !source.store.record(key));
+  const [first] = found;
+  if (!first) return undefined;
+  const place = first.line === undefined ? first.file : `${first.file}:${first.line}`;
+  return {
+    id: 'documents',
+    reason: unusableReason,
+    severity: 'warning',
+    account: null,
+    state: 'Open',
+    count: found.length,
+    since: null,
+    objects: [],
+    message: [place, ...(first.path === undefined ? [] : [first.path]), first.message].join(': '),
+    meaning: reasons[unusableReason].meaning,
+    remedy: first.remedy,
+    turn: 'user',
+    docs: sectionOf(reasons[unusableReason]),
+    command: `fleetkeeper plan ${source.commandFlags}`.trim(),
+  };
+}
+
+function problemOf(
+  id: string,
+  group: IndexedRow[],
+  { source, nowMs }: Pick<AnswerContext, 'source' | 'nowMs'>,
+): Problem {
   const firsts = firstOf(group, namesShown);
   const [first] = firsts;
   if (!first) throw new Error('a group has a member');
@@ -63,15 +101,16 @@ function problemOf(id: string, group: IndexedRow[], flags: string): Problem {
     reason: row.reason,
     severity: row.severity === 'critical' ? 'critical' : 'warning',
     account: row.account,
+    state: first.sinceMs + afterMs[row.severity] > nowMs ? 'Pending' : 'Open',
     count: group.length,
-    since: row.since ?? new Date(0).toISOString(),
+    since: row.since,
     objects: firsts.map((each) => each.row.key),
     message: row.sentence.text,
     meaning: entry?.meaning ?? '',
     remedy: entry?.remedy ?? '',
-    turn: entry?.whose ?? 'user',
+    turn: whoseTurn(row.reason),
     docs: entry ? sectionOf(entry) : '',
-    command: showCommand(row.key as ObjectKey, flags),
+    command: showCommand(row.key as ObjectKey, source.commandFlags),
   };
 }
 
@@ -100,8 +139,13 @@ function worstFirst(left: Problem, right: Problem): number {
   return (
     rankOf(left) - rankOf(right) ||
     right.count - left.count ||
-    (left.since < right.since ? -1 : left.since > right.since ? 1 : left.id < right.id ? -1 : 1)
+    compareTexts(left.since ?? '', right.since ?? '') ||
+    compareTexts(left.id, right.id)
   );
+}
+
+function compareTexts(left: string, right: string): number {
+  return left < right ? -1 : Number(left > right);
 }
 
 /** Objects that a person, a window or a brake keeps, by reason. */

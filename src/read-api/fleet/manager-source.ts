@@ -67,6 +67,10 @@ export class ManagerSource implements FleetSource {
     return Array.from(this.#options.manager.accounts.handles(), (handle) => this.#account(handle));
   }
 
+  documentProblems() {
+    return this.#options.manager.snapshot?.problems ?? [];
+  }
+
   manager() {
     const { clock, host, pid } = this.#options;
     return {

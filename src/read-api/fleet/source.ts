@@ -42,6 +42,8 @@ export interface FleetSource {
   createdAt(key: ObjectKey): number | undefined;
   labelsOf(key: ObjectKey): LabelSet;
   accounts(): readonly AccountNow[];
+  /** Of documents that can't be used. */
+  documentProblems(): readonly DocumentProblem[];
   manager(): ManagerState;
   /** When the newest heartbeat for the task was accepted, in Unix milliseconds. */
   heartbeatAt(key: ObjectKey): number | undefined;
@@ -51,6 +53,17 @@ export interface FleetSource {
   timeline(before: number | undefined, limit: number): readonly NumberedIntent[];
   /** What accounts hold, as last read; undefined: it is not known here. */
   holdings(): Holdings | undefined;
+}
+
+export interface DocumentProblem {
+  readonly file: string;
+  readonly line: number | undefined;
+  /** Of the field; undefined: it is about the whole document. */
+  readonly path: string | undefined;
+  readonly message: string;
+  readonly remedy: string;
+  /** The object that it concerns, if it could be identified. */
+  readonly key: ObjectKey | undefined;
 }
 
 export interface Holdings {

@@ -89,9 +89,17 @@ export const problem = z
     reason: text,
     severity: z.enum(['warning', 'critical']),
     account: text.nullable(),
-    count: z.int(),
-    since: time.describe('Of the first of them.'),
-    objects: z.array(objectKeyText).max(5).describe('The first of them.'),
+    state: z
+      .enum(['Open', 'Pending'])
+      .describe(
+        'Pending: it does not last long yet, and only a person can end it. Notifications are about Open ones.',
+      ),
+    count: z.int().describe('Objects, or places in documents.'),
+    since: time.nullable().describe('Of the first of them; null: it is not known.'),
+    objects: z
+      .array(objectKeyText)
+      .max(5)
+      .describe('The first of them; none: documents that are none of an object.'),
     message: text.describe('Of the first one.'),
     meaning: text,
     remedy: text,

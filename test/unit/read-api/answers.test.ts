@@ -52,7 +52,7 @@ describe('problems', () => {
     const since = { lastTransitionTime: ago(1) };
     const world = createWorld(
       new FakeSource([
-        recordOf(service('a'), { conditions: held('UnknownRegion', since) }),
+        recordOf(service('a'), { conditions: waiting('CapacityUnavailable', since) }),
         recordOf(service('b'), { conditions: held('DataLost', since) }),
         recordOf(service('c'), { conditions: waiting('Provisioning', { lastTransitionTime: ago(9000) }) }),
       ]),
@@ -61,9 +61,49 @@ describe('problems', () => {
       (await ask(world, '/api/v1/problems')).body.items.map(({ reason }: Json) => reason);
     expect(await reasons()).toEqual(['DataLost']);
     await world.clock.advance(299_500);
-    expect(await reasons()).toEqual(['DataLost', 'UnknownRegion']);
+    expect(await reasons()).toEqual(['DataLost', 'CapacityUnavailable']);
     await world.source.store.save(recordOf(service('b')));
-    expect(await reasons()).toEqual(['UnknownRegion']);
+    expect(await reasons()).toEqual(['CapacityUnavailable']);
+  });
+
+  test('what only a person can end is shown at once, as Pending, and is open after 5 minutes', async () => {
+    const conditions = held('UnknownRegion', { lastTransitionTime: ago(1) });
+    const world = createWorld(new FakeSource([recordOf(service('a'), { conditions })]));
+    const states = async () =>
+      (await ask(world, '/api/v1/problems')).body.items.map(({ state }: Json) => state);
+    expect(await states()).toEqual(['Pending']);
+    await world.clock.advance(299_500);
+    expect(await states()).toEqual(['Open']);
+  });
+
+  test('documents that are none of a known object are one problem, for who may read all', async () => {
+    const source = new FakeSource([recordOf(service('web'))]);
+    const problem = {
+      file: 'a.yaml',
+      line: 3,
+      path: 'spec.cpu',
+      message: 'it is -1',
+      remedy: 'Give at least 0.1.',
+    };
+    source.unusable = [
+      { ...problem, key: service('new') },
+      { ...problem, line: undefined, key: undefined },
+      // The object itself shows it.
+      { ...problem, key: service('web') },
+    ];
+    const { body } = await ask(createWorld(source), '/api/v1/problems');
+    expect(body.items).toEqual([
+      expect.objectContaining({
+        reason: 'InvalidSpec',
+        count: 2,
+        objects: [],
+        message: 'a.yaml:3: spec.cpu: it is -1',
+        remedy: 'Give at least 0.1.',
+        command: 'fleetkeeper plan --source fleet',
+      }),
+    ]);
+    const access = { reader: async () => ({ namespaces: new Set(['default']) }) };
+    expect((await ask(createWorld(source, { access }), '/api/v1/problems')).body.items).toEqual([]);
   });
 
   test('10,000 at once are groups, in answers of a few KiB', async () => {

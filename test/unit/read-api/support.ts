@@ -2,7 +2,7 @@
 import { digestKey } from '../../../src/base/index.ts';
 import { open, type Access } from '../../../src/read-api/access/access.ts';
 import { hostRule } from '../../../src/read-api/access/hosts.ts';
-import type { AccountNow, FleetSource } from '../../../src/read-api/fleet/source.ts';
+import type { AccountNow, DocumentProblem, FleetSource } from '../../../src/read-api/fleet/source.ts';
 import type { ApiRequest, StreamSink } from '../../../src/read-api/message.ts';
 import { ReadApi, type ReadApiOptions } from '../../../src/read-api/read-api.ts';
 import type { Condition, ObjectKey } from '../../../src/resources/index.ts';
@@ -118,6 +118,7 @@ export class FakeSource implements FleetSource {
   readonly timelineLimits = 'all';
   readonly store: MemoryStore;
   accountsNow: readonly AccountNow[];
+  unusable: readonly DocumentProblem[] = [];
   readonly intents: NumberedIntent[] = [];
   readonly stale = new Set<ObjectKey>();
   readonly heartbeats = new Map<ObjectKey, number>();
@@ -145,6 +146,10 @@ export class FakeSource implements FleetSource {
 
   accounts(): readonly AccountNow[] {
     return this.accountsNow;
+  }
+
+  documentProblems(): readonly DocumentProblem[] {
+    return this.unusable;
   }
 
   manager() {

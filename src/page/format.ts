@@ -1,0 +1,55 @@
+/** Numbers and times as people read them. Pure. */
+
+const hourMs = 3_600_000;
+
+/** `$1.94`; small amounts with four places, so that they are not nothing. */
+export function usd(micros: number): string {
+  const amount = Math.abs(micros) / 1_000_000;
+  const places = amount > 0 && amount < 0.1 ? 4 : 2;
+  const text = amount.toLocaleString('en-US', {
+    minimumFractionDigits: places,
+    maximumFractionDigits: places,
+  });
+  return `${micros < 0 ? '−' : ''}$${text}`;
+}
+
+/** `42 s`, `3 min`, `2 h 5 min`, `4 d 3 h` */
+export function duration(ms: number): string {
+  const seconds = Math.max(0, Math.floor(ms / 1000));
+  if (seconds < 60) return `${seconds} s`;
+  const minutes = Math.floor(seconds / 60);
+  if (minutes < 60) return `${minutes} min`;
+  const hours = Math.floor(minutes / 60);
+  if (hours < 24) return withRest(hours, 'h', minutes % 60, 'min');
+  return withRest(Math.floor(hours / 24), 'd', hours % 24, 'h');
+}
+
+function withRest(count: number, unit: string, rest: number, restUnit: string): string {
+  return rest === 0 ? `${count} ${unit}` : `${count} ${unit} ${rest} ${restUnit}`;
+}
+
+/** The time of the day, or with the date if it is another day; in the reader's zone. */
+export function clockTime(atMs: number, nowMs: number, timeZone?: string): string {
+  const zone = timeZone === undefined ? {} : { timeZone };
+  const date = new Date(atMs);
+  const day = (ms: number) => new Date(ms).toLocaleDateString('en-CA', zone);
+  const time = date.toLocaleTimeString('en-GB', { ...zone, hour: '2-digit', minute: '2-digit' });
+  if (day(atMs) === day(nowMs)) return time;
+  const isNear = Math.abs(atMs - nowMs) < 300 * 24 * hourMs;
+  const shown = date.toLocaleDateString('en-GB', {
+    ...zone,
+    day: 'numeric',
+    month: 'short',
+    ...(isNear ? {} : { year: 'numeric' }),
+  });
+  return `${shown}, ${time}`;
+}
+
+/** `1 object`, `2 objects`, `1,200 objects` */
+export function counted(count: number, noun: string, nouns = `${noun}s`): string {
+  return `${count.toLocaleString('en-US')} ${count === 1 ? noun : nouns}`;
+}
+
+export function percent(part: number, whole: number): string {
+  return whole <= 0 ? '–' : `${Math.floor((100 * part) / whole)} %`;
+}

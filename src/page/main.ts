@@ -1,0 +1,190 @@
+/**
+ * The page, in the browser: one stream for the view that is shown, the summary every few seconds, and a new picture when something
+ * has changed. What is shown follows from that alone (views/). A tab that nobody sees has no connection.
+ */
+import { render } from 'lit-html';
+import { delayMs, next, start, type Connection, type ConnectionEvent } from './connection.ts';
+import { applied, nothingYet, type Live, type Sent } from './live.ts';
+import type { Now } from './parts/texts.ts';
+import { linkTo, routeOf, type Route } from './route.ts';
+import type { Summary } from './shapes.ts';
+import { readStream } from './stream.ts';
+import { loginView } from './views/login.ts';
+import { frame } from './views/frame.ts';
+import { content, streamOf, titleOf, type Shell } from './views/index.ts';
+
+const summaryMs = 5000;
+
+let route: Route = routeOf(location.hash);
+let connection: Connection = start;
+let live: Live = nothingYet;
+let summary: Summary | undefined;
+let summaryTag: string | undefined;
+let version: string | undefined;
+let isOutdated = false;
+let wasRefused = false;
+let lastEventId: string | undefined;
+let stream = new AbortController();
+let retry: ReturnType<typeof setTimeout> | undefined;
+let isDrawn = true;
+/** Milliseconds by which the clock of the server is ahead. */
+let aheadMs = 0;
+const unfolded = new Map<string, boolean>();
+
+function now(): Now {
+  return { serverMs: Date.now() + aheadMs };
+}
+
+const shell: Shell = {
+  // At first what is at the top is open, and nothing below.
+  isUnfolded: ({ id, parent }) => unfolded.get(id) ?? parent === null,
+  onFold: (node) => {
+    unfolded.set(node.id, !shell.isUnfolded(node));
+    draw();
+  },
+  onFilter: (query) => {
+    location.hash = linkTo(['objects'], query);
+  },
+  onNext: () => void nextPage(),
+};
+
+function draw(): void {
+  if (!isDrawn) return;
+  isDrawn = false;
+  requestAnimationFrame(() => {
+    isDrawn = true;
+    document.title = `${titleOf(route)} · Fleetkeeper`;
+    const page = document.getElementById('page');
+    if (page) render(picture(), page);
+  });
+}
+
+function picture(): unknown {
+  if (connection.is === 'denied')
+    return loginView({ status: connection.status, wasRefused, onToken: (token) => void logIn(token) });
+  const silentMs = connection.is === 'stale' ? performance.now() - connection.heardAt : 0;
+  return frame(
+    { route, connection, summary, silentMs, isOutdated, onReload: () => location.reload() },
+    content(route, live, summary, shell, now()),
+    now(),
+  );
+}
+
+function happened(event: ConnectionEvent): void {
+  connection = next(connection, event, performance.now());
+  if (connection.is === 'denied') {
+    live = nothingYet;
+    summary = undefined;
+    summaryTag = undefined;
+  }
+  draw();
+}
+
+/** With what was heard last, so nothing is lost and nothing comes twice. */
+function connect(): void {
+  stream.abort();
+  clearTimeout(retry);
+  stream = new AbortController();
+  const parameters = streamOf(route);
+  if (!parameters || document.hidden) return;
+  const { signal } = stream;
+  void readStream(`/api/v1/stream?${parameters.toString()}`, lastEventId, signal, {
+    onHeard: () => happened({ is: 'heard' }),
+    onEvent: (event, data, id) => {
+      const sent = JSON.parse(data) as Sent;
+      if (sent.at !== undefined) aheadMs = Date.parse(sent.at) - Date.now();
+      live = applied(live, event, sent);
+      lastEventId = id ?? lastEventId;
+      happened({ is: 'heard' });
+    },
+    onRefused: (status) => refused(status),
+    onCut: () => {
+      happened({ is: 'cut' });
+      again();
+    },
+  });
+}
+
+function again(): void {
+  if (connection.is === 'denied' || document.hidden) return;
+  const attempt = connection.is === 'live' ? 1 : connection.attempt;
+  clearTimeout(retry);
+  retry = setTimeout(connect, delayMs(attempt));
+}
+
+/** 400: a filter that can't be understood. 410: a page of a list that is too old. */
+function refused(status: number): void {
+  if (status === 401 || status === 403) return happened({ is: 'refused', status });
+  live = { head: null, items: [] };
+  if (status === 410) location.hash = linkTo(['objects'], { ...route.query, cursor: '' });
+  happened({ is: 'heard' });
+}
+
+async function readSummary(): Promise<void> {
+  if (document.hidden || connection.is === 'denied') return;
+  try {
+    const headers = summaryTag === undefined ? {} : { 'if-none-match': summaryTag };
+    const response = await fetch('/api/v1/summary', { headers, cache: 'no-store' });
+    if (response.status === 401 || response.status === 403)
+      return happened({ is: 'refused', status: response.status });
+    if (response.status !== 200) return;
+    summaryTag = response.headers.get('etag') ?? undefined;
+    summary = (await response.json()) as Summary;
+    version ??= summary.version;
+    isOutdated = summary.version !== version;
+    draw();
+  } catch {
+    // The stream notices that there is no connection.
+  }
+}
+
+async function nextPage(): Promise<void> {
+  const { query } = route;
+  const parameters = new URLSearchParams({ ...query, limit: '100' });
+  const response = await fetch(`/api/v1/objects?${parameters.toString()}`, { cache: 'no-store' });
+  if (!response.ok) return refused(response.status);
+  const { next: cursor } = (await response.json()) as { readonly next: string | null };
+  if (cursor !== null) location.hash = linkTo(['objects'], { ...query, cursor });
+}
+
+async function logIn(token: string): Promise<void> {
+  const body = new URLSearchParams({ token });
+  const response = await fetch('/login', { method: 'POST', body }).catch(() => undefined);
+  wasRefused = response?.ok !== true;
+  if (!wasRefused) {
+    connection = start;
+    restart();
+  }
+  draw();
+}
+
+function restart(): void {
+  live = nothingYet;
+  lastEventId = undefined;
+  connect();
+  void readSummary();
+}
+
+addEventListener('hashchange', () => {
+  const before = route;
+  route = routeOf(location.hash);
+  restart();
+  draw();
+  if (before.view !== route.view || before.path.join('/') !== route.path.join('/')) {
+    scrollTo(0, 0);
+    document.getElementById('content')?.focus({ preventScroll: true });
+  }
+});
+document.addEventListener('visibilitychange', () => {
+  connect();
+  void readSummary();
+});
+setInterval(() => {
+  const before = connection;
+  happened({ is: 'time' });
+  if (connection.is === 'stale' && before.is === 'live') connect();
+}, 1000);
+setInterval(() => void readSummary(), summaryMs);
+connect();
+void readSummary();
+draw();

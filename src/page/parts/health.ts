@@ -1,0 +1,32 @@
+/** A health, with its colour, its shape and its word; and a sentence with its times in the reader's zone. */
+import { html, type TemplateResult } from 'lit-html';
+import type { Health, Row, Sentence } from '../shapes.ts';
+import type { Tone } from './marks.ts';
+import { moment, state, withTimes, type Now } from './texts.ts';
+
+export const tones: Readonly<Record<Health, Tone>> = {
+  Down: 'bad',
+  Held: 'bad',
+  Unknown: 'idle',
+  Stale: 'idle',
+  Waiting: 'wait',
+  Suspended: 'hold',
+  Deleting: 'busy',
+  Working: 'busy',
+  Healthy: 'ok',
+};
+
+export function healthState(health: Health): TemplateResult {
+  return state(tones[health], health);
+}
+
+export function sentence({ parts }: Sentence, now: Now): TemplateResult {
+  return html`${parts.map((part) => ('time' in part ? moment(part.time, now) : withTimes(part.text, now)))}`;
+}
+
+/** What it is about, with what a list shows beside it. */
+export function badges({ protected: isProtected, drift, refusals }: Row): TemplateResult {
+  return html`${isProtected ? html`<span class="tag">protected</span>` : ''}${
+    drift > 0 ? html`<span class="tag">${drift} drifted</span>` : ''
+  }${refusals > 1 ? html`<span class="tag">refused ${refusals}×</span>` : ''}`;
+}

@@ -1,0 +1,93 @@
+/** Small parts that all views have: states, times, money, commands. Pure, but for what the button of a command does. */
+import { html, nothing, type TemplateResult } from 'lit-html';
+import { clockTime, duration, usd } from '../format.ts';
+import { marks, type Tone } from './marks.ts';
+
+/** What all views know beside their data. */
+export interface Now {
+  /** Unix milliseconds by the clock of the server. That of the browser may be wrong. */
+  readonly serverMs: number;
+  /** IANA name; the reader's own unless given. */
+  readonly timeZone?: string;
+}
+
+export function state(tone: Tone, word: string): TemplateResult {
+  return html`<span class="state ${tone}">${marks[tone]}<span>${word}</span></span>`;
+}
+
+/** `3 min ago`, with the time in UTC for whoever points at it. `at`: RFC 3339. */
+export function ago(at: string | undefined, { serverMs }: Now): TemplateResult {
+  if (at === undefined) return html`<span class="muted">never</span>`;
+  const ms = Date.parse(at);
+  const text = ms > serverMs + 1000 ? `in ${duration(ms - serverMs)}` : `${duration(serverMs - ms)} ago`;
+  return html`<time class="nowrap" datetime=${at} title=${utc(ms)}>${text}</time>`;
+}
+
+/** For how long: `3 min`. */
+export function since(at: string | undefined, { serverMs }: Now): TemplateResult | typeof nothing {
+  if (at === undefined) return nothing;
+  const ms = Date.parse(at);
+  return html`<time class="nowrap" datetime=${at} title=${`since ${utc(ms)}`}
+    >${duration(serverMs - ms)}</time
+  >`;
+}
+
+/** The time itself, in the reader's zone. */
+export function moment(at: string | undefined, { serverMs, timeZone }: Now): TemplateResult | typeof nothing {
+  if (at === undefined) return nothing;
+  const ms = Date.parse(at);
+  return html`<time class="nowrap" datetime=${at} title=${utc(ms)}
+    >${clockTime(ms, serverMs, timeZone)}</time
+  >`;
+}
+
+const timeInText = /(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?Z)/;
+
+/** A message, with the times in it (RFC 3339) in the reader's zone. */
+export function withTimes(message: string, now: Now): unknown {
+  return message.split(timeInText).map((part, index) => (index % 2 === 1 ? moment(part, now) : part));
+}
+
+function utc(ms: number): string {
+  return new Date(ms)
+    .toISOString()
+    .replace('T', ' ')
+    .replace(/\.\d+Z$/, ' UTC');
+}
+
+export function perHour(micros: number | undefined): TemplateResult {
+  if (micros === undefined) return html`<span class="muted">unknown</span>`;
+  return html`<span class="nowrap">${usd(micros)}<span class="muted">/h</span></span>`;
+}
+
+/** A command to copy. Where the browser lets no page write to the clipboard, its text is selected. */
+export function command(text: string): TemplateResult {
+  return html`<div class="command">
+    <code tabindex="0">${text}</code
+    ><button
+      type="button"
+      aria-label=${`Copy the command ${text}`}
+      @click=${copy}
+      @blur=${asBefore}
+      @pointerleave=${asBefore}
+    >
+      Copy
+    </button>
+  </div>`;
+}
+
+async function copy({ currentTarget: button }: Event): Promise<void> {
+  if (!(button instanceof HTMLElement) || !button.previousElementSibling) return;
+  const code = button.previousElementSibling;
+  try {
+    await navigator.clipboard.writeText(code.textContent);
+    button.textContent = 'Copied';
+  } catch {
+    getSelection()?.selectAllChildren(code);
+    button.textContent = 'Selected';
+  }
+}
+
+function asBefore({ currentTarget: button }: Event): void {
+  if (button instanceof HTMLElement) button.textContent = 'Copy';
+}

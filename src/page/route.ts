@@ -1,0 +1,67 @@
+/**
+ * Which view is shown, from the part of the address after `#`. Pure.
+ *
+ * `#/`, `#/objects?reason=NoCapacity`, `#/objects/KIND/NAMESPACE/NAME`, `#/tree`, `#/fleets/NAMESPACE/NAME`, `#/money`, `#/accounts`,
+ * `#/timeline?object=KIND/NAMESPACE/NAME`
+ */
+
+export type ViewName =
+  | 'problems'
+  | 'objects'
+  | 'object'
+  | 'tree'
+  | 'fleet'
+  | 'money'
+  | 'accounts'
+  | 'timeline'
+  | 'unknown';
+
+export interface Route {
+  readonly view: ViewName;
+  /** What follows the name of the view, decoded. */
+  readonly path: readonly string[];
+  readonly query: Readonly<Record<string, string>>;
+}
+
+const lists: Readonly<Record<string, ViewName>> = {
+  '': 'problems',
+  objects: 'objects',
+  tree: 'tree',
+  money: 'money',
+  accounts: 'accounts',
+  timeline: 'timeline',
+};
+
+const details: Readonly<Record<string, readonly [view: ViewName, parts: number]>> = {
+  objects: ['object', 3],
+  fleets: ['fleet', 2],
+};
+
+/** `hash`: as `location.hash` has it. */
+export function routeOf(hash: string): Route {
+  const [before = '', after = ''] = hash.replace(/^#?\/?/, '').split('?', 2);
+  const [name = '', ...path] = before.split('/').map(decoded);
+  const query = Object.fromEntries(new URLSearchParams(after));
+  const list = path.length === 0 ? lists[name] : undefined;
+  const detail = details[name];
+  const isDetail = detail !== undefined && path.length === detail[1] && path.every((part) => part !== '');
+  return { view: list ?? (isDetail ? detail[0] : 'unknown'), path, query };
+}
+
+function decoded(part: string): string {
+  try {
+    return decodeURIComponent(part);
+  } catch {
+    return part;
+  }
+}
+
+/** An address within the page. Empty values are left out. */
+export function linkTo(path: readonly string[], query: Readonly<Record<string, string>> = {}): string {
+  const given = Object.entries(query).filter(([, value]) => value !== '');
+  const search = given.length === 0 ? '' : `?${new URLSearchParams(given).toString()}`;
+  return `#/${path.map(encodeURIComponent).join('/')}${search}`;
+}
+
+export const linkToObject = (kind: string, namespace: string, name: string) =>
+  linkTo(['objects', kind, namespace, name]);

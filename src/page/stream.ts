@@ -1,0 +1,40 @@
+/** One stream of the read API. The browser's own EventSource hides why it failed, so it is read by hand. */
+import { createParser } from 'eventsource-parser';
+
+export interface StreamEvents {
+  /** An event, or a comment that keeps the stream open. */
+  onHeard(): void;
+  /** `data`: JSON. */
+  onEvent(event: string, data: string, id: string | undefined): void;
+  /** 401, 403: who asks may not. 404, 410 and others: what was asked for is not there. */
+  onRefused(status: number): void;
+  onCut(): void;
+}
+
+/** Ends with the signal, or when the stream does. */
+export async function readStream(
+  address: string,
+  lastEventId: string | undefined,
+  signal: AbortSignal,
+  events: StreamEvents,
+): Promise<void> {
+  try {
+    const headers = { accept: 'text/event-stream', ...(lastEventId ? { 'last-event-id': lastEventId } : {}) };
+    const response = await fetch(address, { headers, signal, cache: 'no-store' });
+    if (!response.ok || !response.body) {
+      await response.body?.cancel();
+      if (response.status >= 500 || response.status === 429) events.onCut();
+      else events.onRefused(response.status);
+      return;
+    }
+    const parser = createParser({
+      onEvent: ({ event = 'message', data, id }) => events.onEvent(event, data, id),
+      onComment: () => events.onHeard(),
+    });
+    const reader = response.body.pipeThrough(new TextDecoderStream()).getReader();
+    for (let part = await reader.read(); !part.done; part = await reader.read()) parser.feed(part.value);
+    events.onCut();
+  } catch {
+    if (!signal.aborted) events.onCut();
+  }
+}

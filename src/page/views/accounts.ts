@@ -1,0 +1,119 @@
+/** Accounts: whether they are read, how fast the API may be asked, quotas, and what is known of capacity. Pure. */
+import { html, nothing, type TemplateResult } from 'lit-html';
+import { bar } from '../parts/bar.ts';
+import { usd } from '../format.ts';
+import { ago, moment, state, type Now } from '../parts/texts.ts';
+import { linkTo } from '../route.ts';
+import type { AccountFacts } from '../shapes.ts';
+
+export function accountsView(accounts: readonly AccountFacts[], now: Now): TemplateResult {
+  return html`
+    <header class="top"><h1>Accounts</h1></header>
+    ${
+      accounts.length === 0
+        ? html`<section class="panel">
+            <div class="empty"><strong>There is no Account</strong></div>
+          </section>`
+        : accounts.map((each) => account(each, now))
+    }
+  `;
+}
+
+function account(each: AccountFacts, now: Now): TemplateResult {
+  const { account: name, failure, quotas, capacity, requests, balanceMicros, burnMicrosPerHour } = each;
+  const rows: readonly (readonly [string, unknown])[] = [
+    ['Read', html`${ago(each.readAt ?? undefined, now)}, every ${each.pollSeconds} s`],
+    [
+      'Requests',
+      requests &&
+        html`${requests.perSecond} of ${requests.limitPerSecond} a
+        second${
+          requests.waiting > 0 ? `; ${requests.waiting} wait` : ''
+        }${requests.throttled > 0 ? `; ${requests.throttled} answered with 429` : ''}${
+          requests.closedUntil === null ? nothing : html`; none until ${moment(requests.closedUntil, now)}`
+        }`,
+    ],
+    ['Balance', balanceMicros !== null && usd(balanceMicros)],
+    ['Cost now', burnMicrosPerHour !== null && `${usd(burnMicrosPerHour)}/h`],
+  ];
+  return html`<section class="panel" aria-label=${name}>
+    <header>
+      <h2><a href=${linkTo(['objects'], { account: name })}>${name}</a></h2>
+      ${condition(each)}
+    </header>
+    <div class="body stack">
+      ${failure === null ? nothing : html`<p>${state('bad', failure.reason)} ${failure.message}</p>`}
+      <dl class="facts">
+        ${rows.map(([label, value]) =>
+          value
+            ? html`<dt>${label}</dt>
+                <dd>${value}</dd>`
+            : nothing,
+        )}
+      </dl>
+    </div>
+    ${
+      quotas.length === 0
+        ? nothing
+        : html`<div class="body stack">
+            <h3>Quotas</h3>
+            ${quotas.map(quota)}
+          </div>`
+    }
+    ${
+      capacity.length === 0
+        ? nothing
+        : html`<div class="body stack">
+            <h3>Capacity</h3>
+            ${capacityTable(capacity, now)}
+          </div>`
+    }
+  </section>`;
+}
+
+function condition({ up, isStale, failure, readAt }: AccountFacts): TemplateResult {
+  if (readAt === null) return state('idle', 'Never read');
+  if (isStale) return state('idle', 'Stale');
+  if (failure !== null || !up) return state('bad', 'Failing');
+  return state('ok', 'Read');
+}
+
+function quota({ resource, used, limit }: AccountFacts['quotas'][number]): TemplateResult {
+  const text = `${used} of ${limit}`;
+  return html`<div>
+    <div class="line small"><span class="muted">${resource}</span><span>${text}</span></div>
+    ${bar({ used, limit, label: `${resource}: ${text}` })}
+  </div>`;
+}
+
+function capacityTable(capacity: AccountFacts['capacity'], now: Now): TemplateResult {
+  return html`<div class="scroll" tabindex="0" role="region" aria-label="Capacity">
+    <table>
+      <tbody>
+        ${capacity.map((each) => {
+          const isScarce = each.state === 'Scarce';
+          const size = [
+            ...(each.gpuCount > 0 ? [`${each.gpuCount} GPU`] : []),
+            ...(each.cpu > 0 ? [`${each.cpu} CPU`] : []),
+            ...(each.memoryGb > 0 ? [`${each.memoryGb} GB`] : []),
+            ...(each.storageGb > 0 ? [`${each.storageGb} GB of storage`] : []),
+          ].join(', ');
+          return html`<tr>
+            <th scope="row">${state(isScarce ? 'wait' : 'ok', isScarce ? 'full' : 'available')}</th>
+            <td class="wide">
+              ${[each.region, each.geography].filter((part) => part !== '').join(', ')}
+              <div class="muted small">${size}</div>
+            </td>
+            <td class="wide">
+              ${each.failures > 0 ? `refused ${each.failures}×` : ''}
+              ${each.message === null ? nothing : html`<div class="muted small">${each.message}</div>`}
+            </td>
+            <td class="number muted">
+              ${each.retryAt === null ? ago(each.since, now) : html`next attempt ${moment(each.retryAt, now)}`}
+            </td>
+          </tr>`;
+        })}
+      </tbody>
+    </table>
+  </div>`;
+}

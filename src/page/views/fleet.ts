@@ -1,0 +1,160 @@
+/** A ServiceFleet: its slots as cells, the steps of its rollout, its revisions, and the commands that apply now. Pure. */
+import { html, nothing, type TemplateResult } from 'lit-html';
+import { repeat } from 'lit-html/directives/repeat.js';
+import { healthState, sentence, tones } from '../parts/health.ts';
+import { objectHref } from '../parts/links.ts';
+import { marks } from '../parts/marks.ts';
+import { ago, command, state, type Now } from '../parts/texts.ts';
+import type { Fleet, Slot } from '../shapes.ts';
+
+export interface FleetModel {
+  readonly fleet: Fleet;
+  readonly slots: readonly Slot[];
+}
+
+export function fleetView({ fleet, slots }: FleetModel, now: Now): TemplateResult {
+  const { object, progress, counts } = fleet;
+  const number = (name: string) => counts[name] ?? 0;
+  const wanted = number('desiredReplicas');
+  return html`
+    <header class="top">
+      <div class="stack">
+        <p class="crumbs">
+          ServiceFleet in ${object.namespace}, <a href=${objectHref(object.key)}>all that is known</a>
+        </p>
+        <h1>${object.name}</h1>
+      </div>
+      ${healthState(object.health)}
+    </header>
+    <section class="panel" aria-label="Why">
+      <div class="body stack">
+        <p class="sentence">${sentence(object.sentence, now)}</p>
+        <p class="muted">${progress.message}</p>
+      </div>
+    </section>
+    <dl class="figures">
+      <div>
+        <dt>Available</dt>
+        <dd>${number('availableReplicas')} <small>of ${wanted}</small></dd>
+      </div>
+      <div>
+        <dt>Updated</dt>
+        <dd>${number('updatedReplicas')} <small>of ${wanted}</small></dd>
+      </div>
+      <div>
+        <dt>Protected</dt>
+        <dd>${slots.filter((slot) => slot.protected).length}</dd>
+      </div>
+      <div>
+        <dt>Draining</dt>
+        <dd>${number('drainingReplicas')}</dd>
+      </div>
+    </dl>
+    ${rollout(fleet)}
+    <section class="panel" aria-labelledby="slots">
+      <header><h2 id="slots">Replicas</h2></header>
+      <div class="body slots">
+        ${repeat(slots, ({ slot }) => slot, cell)}
+        ${slots.length === 0 ? html`<span class="muted">There is none.</span>` : nothing}
+      </div>
+    </section>
+    ${revisions(fleet, now)} ${commands(fleet)}
+  `;
+}
+
+function cell(slot: Slot): TemplateResult {
+  const { key, slot: number, health, observedRevision, revision, geography, region, phase } = slot;
+  const place = geography ?? region;
+  const shown = observedRevision ?? revision ?? 'no revision';
+  const isOld = revision !== null && observedRevision !== null && revision !== observedRevision;
+  return html`<a class="slot ${tones[health]}" href=${objectHref(key)} title=${slot.sentence}>
+    <span class="line"><strong>${number}</strong> ${healthState(health)}</span>
+    <span class="small">${isOld ? `${shown} → ${revision}` : shown}${place === '' ? '' : `, ${place}`}</span>
+    <span class="muted small"
+      >${[phase === 'wanted' ? '' : phase, slot.protected ? 'protected' : ''].filter(Boolean).join(', ')}</span
+    >
+  </a>`;
+}
+
+function rollout({ rollout: now, steps }: Fleet): TemplateResult | typeof nothing {
+  if (now === null) return nothing;
+  // It counts from 1; without one, all steps are done.
+  const at = typeof now['step'] === 'number' ? now['step'] - 1 : steps.length;
+  const phase = textIn(now['phase']);
+  return html`<section class="panel" aria-labelledby="rollout">
+    <header>
+      <h2 id="rollout">Rollout</h2>
+      <span>${phase}</span>
+    </header>
+    <div class="body stack">
+      ${
+        steps.length === 0
+          ? nothing
+          : html`<ol class="steps">
+              ${steps.map((step, index) => {
+                const isDone = index < at;
+                const isNow = index === at;
+                return html`<li aria-current=${isNow ? 'step' : 'false'}>
+                  <span class="state ${isDone ? 'ok' : isNow ? 'busy' : 'idle'}"
+                    >${isDone ? marks.ok : isNow ? marks.busy : marks.idle}${stepText(step)}</span
+                  >
+                </li>`;
+              })}
+            </ol>`
+      }
+      ${textIn(now['message']) === '' ? nothing : html`<p>${textIn(now['message'])}</p>`}
+    </div>
+  </section>`;
+}
+
+function textIn(value: unknown): string {
+  if (value === undefined) return '';
+  return typeof value === 'string' ? value : JSON.stringify(value);
+}
+
+function stepText(step: Readonly<Record<string, unknown>>): string {
+  return Object.entries(step)
+    .map(([name, value]) => `${name} ${textIn(value)}`)
+    .join(', ');
+}
+
+function revisions({ revisions: all }: Fleet, now: Now): TemplateResult | typeof nothing {
+  if (all.length === 0) return nothing;
+  return html`<section class="panel" aria-labelledby="revisions">
+    <header><h2 id="revisions">Revisions</h2></header>
+    <div class="scroll" tabindex="0" role="region" aria-labelledby="revisions">
+      <table>
+        <tbody>
+          ${all.map(
+            ({ name, outcome, at, image, reason }) =>
+              html`<tr>
+                <th scope="row">${name}</th>
+                <td class="wide"><code>${image ?? ''}</code></td>
+                <td class="wide">
+                  ${state(outcome === 'Failed' ? 'bad' : outcome === 'Healthy' ? 'ok' : 'idle', outcome)}
+                  ${reason === null ? nothing : html`<div class="muted small">${reason}</div>`}
+                </td>
+                <td class="number muted">${ago(at, now)}</td>
+              </tr>`,
+          )}
+        </tbody>
+      </table>
+    </div>
+  </section>`;
+}
+
+function commands({ commands: all }: Fleet): TemplateResult | typeof nothing {
+  if (all.length === 0) return nothing;
+  return html`<section class="panel" aria-labelledby="commands">
+    <header><h2 id="commands">Commands</h2></header>
+    <ul class="body stack">
+      ${all.map(
+        ({ what, text }) =>
+          html`<li>
+            <p class="muted small">To ${what}:</p>
+            ${command(text)}
+          </li>`,
+      )}
+    </ul>
+  </section>`;
+}

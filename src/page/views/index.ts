@@ -1,0 +1,133 @@
+/** Which view a route shows, what it streams, and how what was streamed becomes the view. Pure. */
+import { html, type TemplateResult } from 'lit-html';
+import type { Live } from '../live.ts';
+import type { Now } from '../parts/texts.ts';
+import { linkTo, type Route } from '../route.ts';
+import type {
+  Fleet,
+  Money,
+  Mutation,
+  ObjectAnswer,
+  Problem,
+  Problems,
+  Row,
+  Slot,
+  Summary,
+  TreeNode,
+} from '../shapes.ts';
+import { accountsView } from './accounts.ts';
+import { fleetView } from './fleet.ts';
+import { moneyView } from './money.ts';
+import { objectView } from './object.ts';
+import { objectsView } from './objects.ts';
+import { problemsView } from './problems.ts';
+import { timelineView } from './timeline.ts';
+import { treeView } from './tree.ts';
+
+/** What the views may ask of the shell. */
+export interface Shell {
+  readonly isUnfolded: (node: TreeNode) => boolean;
+  readonly onFold: (node: TreeNode) => void;
+  readonly onFilter: (query: Readonly<Record<string, string>>) => void;
+  readonly onNext: () => void;
+}
+
+const kept = {
+  objects: ['q', 'kind', 'namespace', 'reason', 'health', 'account', 'fleet', 'label', 'sort', 'cursor'],
+  timeline: ['object', 'account'],
+  tree: ['account', 'fleet'],
+  money: ['by'],
+} as const;
+
+/** The parameters of the stream; undefined: the address is none of a view. */
+export function streamOf({ view, path, query }: Route): URLSearchParams | undefined {
+  const [first = '', second = '', third = ''] = path;
+  const chosen = (names: readonly string[]) =>
+    names.flatMap((name) => (query[name] ? [[name, query[name]]] : []));
+  switch (view) {
+    case 'problems':
+      return new URLSearchParams({ view: 'problems', limit: '100' });
+    case 'objects':
+      return new URLSearchParams([['view', 'objects'], ['limit', '100'], ...chosen(kept.objects)]);
+    case 'object':
+      return new URLSearchParams({ view: 'object', object: `${first}/${second}/${third}` });
+    case 'tree':
+      return new URLSearchParams([['view', 'tree'], ['depth', '6'], ...chosen(kept.tree)]);
+    case 'fleet':
+      return new URLSearchParams({ view: 'fleet', fleet: `${first}/${second}` });
+    case 'money':
+      return new URLSearchParams([['view', 'money'], ...chosen(kept.money)]);
+    case 'accounts':
+      return new URLSearchParams({ view: 'summary' });
+    case 'timeline':
+      return new URLSearchParams([['view', 'timeline'], ['limit', '200'], ...chosen(kept.timeline)]);
+    case 'unknown':
+      return undefined;
+  }
+}
+
+export function titleOf({ view, path }: Route): string {
+  const names = { problems: 'Needs a person', unknown: 'Not found' } as const;
+  if (view === 'object' || view === 'fleet') return path.at(-1) ?? '';
+  if (view === 'problems' || view === 'unknown') return names[view];
+  return view.charAt(0).toUpperCase() + view.slice(1);
+}
+
+const healths = [
+  'Down',
+  'Held',
+  'Unknown',
+  'Stale',
+  'Waiting',
+  'Suspended',
+  'Deleting',
+  'Working',
+  'Healthy',
+];
+
+export function content(
+  route: Route,
+  live: Live,
+  summary: Summary | undefined,
+  shell: Shell,
+  now: Now,
+): TemplateResult {
+  const { head } = live;
+  if (route.view === 'unknown' || head === null) return missing(route);
+  if (head === undefined) return html`<p class="muted" aria-busy="true">Loading …</p>`;
+  const values = live.items.map(({ value }) => value);
+  switch (route.view) {
+    case 'problems':
+      return problemsView({ head: head as Problems, problems: values as Problem[], summary }, now);
+    case 'objects': {
+      const { total } = head as { readonly total: number };
+      const kinds = summary?.kinds.map(({ kind }) => kind) ?? [];
+      return objectsView({ query: route.query, total, rows: values as Row[], kinds, healths, ...shell }, now);
+    }
+    case 'object':
+      return objectView(head as ObjectAnswer, now);
+    case 'tree': {
+      const { omitted } = head as { readonly omitted: number };
+      return treeView({ nodes: values as TreeNode[], omitted, ...shell });
+    }
+    case 'fleet':
+      return fleetView({ fleet: head as Fleet, slots: values as Slot[] }, now);
+    case 'money':
+      return moneyView(head as Money);
+    case 'accounts':
+      return accountsView((head as Summary).accounts, now);
+    case 'timeline': {
+      const { limits } = head as { readonly limits: string };
+      return timelineView({ query: route.query, mutations: values as Mutation[], limits }, now);
+    }
+  }
+}
+
+function missing({ view, path }: Route): TemplateResult {
+  return html`<section class="panel">
+    <div class="empty">
+      <strong>${view === 'unknown' ? 'There is no such view' : `${path.join('/')} does not exist`}</strong>
+      It may have been deleted, or you may not read its namespace. <a href=${linkTo([])}>To the start</a>
+    </div>
+  </section>`;
+}

@@ -1,0 +1,197 @@
+/** What everything costs, by whom, and against which budget. Pure. */
+import { html, nothing, type TemplateResult } from 'lit-html';
+import { duration, percent, usd } from '../format.ts';
+import { bar } from '../parts/bar.ts';
+import { healthState } from '../parts/health.ts';
+import { objectHref } from '../parts/links.ts';
+import { perHour } from '../parts/texts.ts';
+import { linkTo } from '../route.ts';
+import type { Budget, Money } from '../shapes.ts';
+
+const sorts = ['namespace', 'account', 'fleet'] as const;
+
+export function moneyView(money: Money): TemplateResult {
+  const { total, by, unmanaged, rows, omitted, isComplete } = money;
+  return html`
+    <header class="top">
+      <div>
+        <h1>Money</h1>
+        <p>
+          ${usd(total.hourlyMicros)} an hour now, about ${usd(total.hourlyMicros * 730)} a month of 730
+          h${total.unpriced > 0 ? `; ${total.unpriced} without a known price` : ''}
+        </p>
+      </div>
+      <nav class="filters" aria-label="Grouping">
+        ${sorts.map(
+          (name) =>
+            html`<a
+              class="button"
+              href=${linkTo(['money'], { by: name })}
+              aria-current=${name === by ? 'true' : 'false'}
+              >by ${name}</a
+            >`,
+        )}
+      </nav>
+    </header>
+    ${isComplete ? nothing : html`<p class="banner">An account can't be read, so not everything is counted.</p>`}
+    ${budgets(money)}
+    <div class="grid2">
+      <section class="panel" aria-labelledby="groups">
+        <header><h2 id="groups">By ${by}</h2></header>
+        <div class="scroll" tabindex="0" role="region" aria-labelledby="groups">
+          <table>
+            <tbody>
+              ${rows.map(({ name, things, hourlyMicros }) => costLine(name ?? 'without', things, hourlyMicros, total.hourlyMicros))}
+              ${
+                omitted > 0
+                  ? html`<tr>
+                      <td class="muted" colspan="3">${omitted} more</td>
+                    </tr>`
+                  : nothing
+              }
+              ${
+                unmanaged.things > 0
+                  ? costLine(
+                      'not managed by Fleetkeeper',
+                      unmanaged.things,
+                      unmanaged.hourlyMicros,
+                      total.hourlyMicros,
+                    )
+                  : nothing
+              }
+            </tbody>
+          </table>
+        </div>
+      </section>
+      ${mostExpensive(money)}
+    </div>
+    ${accounts(money)}
+  `;
+}
+
+function costLine(name: string, things: number, micros: number, total: number): TemplateResult {
+  return html`<tr>
+    <th scope="row" class="wide">
+      ${name}
+      <div class="muted small">${things} ${things === 1 ? 'thing' : 'things'}</div>
+    </th>
+    <td class="number">${perHour(micros)}</td>
+    <td class="number muted">${percent(micros, total)}</td>
+  </tr>`;
+}
+
+function mostExpensive({ mostExpensive: rows }: Money): TemplateResult {
+  return html`<section class="panel" aria-labelledby="expensive">
+    <header><h2 id="expensive">Most expensive</h2></header>
+    <div class="scroll" tabindex="0" role="region" aria-labelledby="expensive">
+      <table>
+        <tbody>
+          ${rows.slice(0, 10).map(
+            ({ key, name, kind, hourlyMicros, health }) =>
+              html`<tr>
+                <td class="wide">
+                  <a href=${objectHref(key)}>${name}</a>
+                  <div class="muted small">${kind}</div>
+                </td>
+                <td>${healthState(health)}</td>
+                <td class="number">${hourlyMicros === null ? '–' : perHour(hourlyMicros)}</td>
+              </tr>`,
+          )}
+        </tbody>
+      </table>
+    </div>
+  </section>`;
+}
+
+function budgets({ budgets: all }: Money): TemplateResult | typeof nothing {
+  if (all.length === 0) return nothing;
+  return html`<section class="panel" aria-labelledby="budgets">
+    <header><h2 id="budgets">Budgets</h2></header>
+    <ul>
+      ${all.map(budget)}
+    </ul>
+  </section>`;
+}
+
+function budget(each: Budget): TemplateResult {
+  const { key, mode, health, waiting, month } = each;
+  const { hourlyMicros, hourlyLimitMicros, reservedMicros, spentMicros, monthlyLimitMicros, forecastMicros } =
+    each;
+  const [, namespace = '', name = ''] = key.split('/');
+  const [burn, spent] = [hourlyMicros ?? 0, spentMicros ?? 0];
+  return html`<li class="body budget">
+    <div class="line">
+      <span
+        ><a href=${objectHref(key)}>${name}</a> <span class="muted small">${namespace}, ${mode}</span></span
+      >
+      <span class="now"
+        >${healthState(health)}${waiting > 0 ? html` <span class="muted">${waiting} wait for it</span>` : nothing}</span
+      >
+    </div>
+    ${
+      hourlyLimitMicros === null
+        ? nothing
+        : limit('Now', burn, hourlyLimitMicros, '/h', { reserved: reservedMicros ?? 0 })
+    }
+    ${
+      monthlyLimitMicros === null
+        ? nothing
+        : limit(month ?? 'This month', spent, monthlyLimitMicros, '', {
+            forecast: forecastMicros ?? undefined,
+          })
+    }
+  </li>`;
+}
+
+function limit(
+  name: string,
+  used: number,
+  most: number,
+  unit: string,
+  more: { reserved?: number; forecast?: number | undefined },
+): TemplateResult {
+  const { reserved = 0, forecast } = more;
+  const extra = [
+    ...(reserved > 0 ? [`${usd(reserved)}${unit} reserved`] : []),
+    ...(forecast === undefined ? [] : [`${usd(forecast)} expected`]),
+  ];
+  const text = `${usd(used)} of ${usd(most)}${unit}, ${percent(used, most)}`;
+  return html`<div>
+    <div class="line small">
+      <span class="muted">${name}</span
+      ><span
+        >${text}${extra.length > 0 ? html`<span class="muted">, ${extra.join(', ')}</span>` : nothing}</span
+      >
+    </div>
+    ${bar({ used, limit: most, reserved, forecast, label: `${name}: ${text}` })}
+  </div>`;
+}
+
+function accounts({ accounts: all }: Money): TemplateResult {
+  return html`<section class="panel" aria-labelledby="balances">
+    <header><h2 id="balances">Balances</h2></header>
+    <div class="scroll" tabindex="0" role="region" aria-labelledby="balances">
+      <table>
+        <thead>
+          <tr>
+            <th scope="col">Account</th>
+            <th scope="col" class="number">Balance</th>
+            <th scope="col" class="number">Cost now</th>
+            <th scope="col" class="number">Lasts</th>
+          </tr>
+        </thead>
+        <tbody>
+          ${all.map(
+            ({ account, balanceMicros, burnMicrosPerHour, runwaySeconds }) =>
+              html`<tr>
+                <td class="wide">${account}</td>
+                <td class="number">${balanceMicros === null ? '–' : usd(balanceMicros)}</td>
+                <td class="number">${perHour(burnMicrosPerHour ?? undefined)}</td>
+                <td class="number">${runwaySeconds === null ? '–' : duration(1000 * runwaySeconds)}</td>
+              </tr>`,
+          )}
+        </tbody>
+      </table>
+    </div>
+  </section>`;
+}

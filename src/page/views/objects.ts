@@ -1,0 +1,161 @@
+/** A list of objects, filtered and sorted by the server. Pure. */
+import { html, nothing, type TemplateResult } from 'lit-html';
+import { repeat } from 'lit-html/directives/repeat.js';
+import { counted } from '../format.ts';
+import { badges, healthState } from '../parts/health.ts';
+import { objectHref } from '../parts/links.ts';
+import { perHour, since, type Now } from '../parts/texts.ts';
+import { linkTo } from '../route.ts';
+import type { Row } from '../shapes.ts';
+
+export interface ObjectsModel {
+  readonly query: Readonly<Record<string, string>>;
+  readonly total: number;
+  readonly rows: readonly Row[];
+  readonly kinds: readonly string[];
+  readonly healths: readonly string[];
+  /** `query`: without what is empty. */
+  readonly onFilter: (query: Readonly<Record<string, string>>) => void;
+  readonly onNext: () => void;
+}
+
+const sorts: Readonly<Record<string, string>> = {
+  worst: 'worst first',
+  name: 'name',
+  kind: 'kind',
+  since: 'longest in this state',
+  newest: 'newest in this state',
+  cost: 'most expensive',
+};
+
+export function objectsView(model: ObjectsModel, now: Now): TemplateResult {
+  const { query, total, rows, onNext } = model;
+  return html`
+    <header class="top">
+      <div>
+        <h1>Objects</h1>
+        <p>${counted(total, 'object')}</p>
+      </div>
+    </header>
+    ${filters(model)}
+    <section class="panel" aria-label="Objects">
+      ${
+        rows.length === 0
+          ? html`<div class="empty">
+              <strong>No object matches</strong><a href=${linkTo(['objects'])}>Remove all filters</a>
+            </div>`
+          : html`<div class="scroll" tabindex="0" role="region" aria-label="List of objects">
+              ${objectsTable(rows, now)}
+            </div>`
+      }
+      ${
+        total > rows.length && rows.length > 0
+          ? html`<div class="body line">
+              <span class="muted"
+                >${rows.length} shown${query['cursor'] ? ', from the page before' : ''}</span
+              >
+              <button type="button" @click=${onNext}>Next page</button>
+            </div>`
+          : nothing
+      }
+    </section>
+  `;
+}
+
+export function objectsTable(rows: readonly Row[], now: Now): TemplateResult {
+  return html`<table>
+    <thead>
+      <tr>
+        <th scope="col">State</th>
+        <th scope="col">Object</th>
+        <th scope="col">Why</th>
+        <th scope="col" class="number">Cost</th>
+        <th scope="col" class="number">For</th>
+      </tr>
+    </thead>
+    <tbody>
+      ${repeat(
+        rows,
+        ({ key }) => key,
+        (row) => line(row, now),
+      )}
+    </tbody>
+  </table>`;
+}
+
+function line(row: Row, now: Now): TemplateResult {
+  const { key, kind, namespace, name, health, reason, hourlyMicros, sentence, geography, region } = row;
+  const place = geography ?? region;
+  return html`<tr>
+    <td>${healthState(health)}</td>
+    <td class="wide">
+      <a href=${objectHref(key)}>${name}</a>
+      <div class="muted small">
+        ${kind} in ${namespace}${place === null ? '' : `, ${place}`} ${badges(row)}
+      </div>
+    </td>
+    <td class="wide"><span title=${sentence.text}>${reason}</span></td>
+    <td class="number">
+      ${hourlyMicros === null ? html`<span class="muted">–</span>` : perHour(hourlyMicros)}
+    </td>
+    <td class="number muted">${since(row.since ?? undefined, now)}</td>
+  </tr>`;
+}
+
+function filters({ query, kinds, healths, onFilter }: ObjectsModel): TemplateResult {
+  const set = (name: string) => (event: Event) => {
+    const { value } = event.target as HTMLInputElement;
+    const { cursor: _, ...rest } = query;
+    onFilter({ ...rest, [name]: value });
+  };
+  const choice = (name: string, label: string, all: string, values: readonly (readonly [string, string])[]) =>
+    html`<label
+      >${label}<select name=${name} @change=${set(name)}>
+        ${all === '' ? nothing : html`<option value="" ?selected=${!query[name]}>${all}</option>`}
+        ${values.map(
+          ([value, text]) => html`<option value=${value} ?selected=${query[name] === value}>${text}</option>`,
+        )}
+      </select></label
+    >`;
+  return html`<form class="filters" role="search" @submit=${(event: Event) => event.preventDefault()}>
+    <label
+      >Search<input
+        type="search"
+        name="q"
+        maxlength="256"
+        .value=${query['q'] ?? ''}
+        placeholder="name, reason, account"
+        @change=${set('q')}
+    /></label>
+    ${choice('kind', 'Kind', 'all', same(kinds))} ${choice('health', 'State', 'all', same(healths))}
+    ${choice('sort', 'Order', '', Object.entries(sorts))}
+    <label
+      >Labels<input
+        name="label"
+        maxlength="256"
+        .value=${query['label'] ?? ''}
+        placeholder="team=search"
+        @change=${set('label')}
+    /></label>
+    ${given(query).map(
+      ([name, value]) =>
+        html`<a
+          class="button"
+          href=${linkTo(['objects'], { ...query, [name]: '', cursor: '' })}
+          aria-label=${`Remove the filter ${name} ${value}`}
+          >${name}: ${value} ✕</a
+        >`,
+    )}
+  </form>`;
+}
+
+function same(values: readonly string[]): (readonly [string, string])[] {
+  return values.map((value) => [value, value] as const);
+}
+
+/** Filters without a field of their own. */
+function given(query: Readonly<Record<string, string>>): [string, string][] {
+  return ['reason', 'account', 'namespace', 'fleet'].flatMap((name) =>
+    query[name] ? [[name, query[name]] as [string, string]] : [],
+  );
+}

@@ -1,0 +1,143 @@
+/** The start page: what needs a person, worst first, with what to do. Pure. */
+import { html, nothing, type TemplateResult } from 'lit-html';
+import { repeat } from 'lit-html/directives/repeat.js';
+import { counted, duration, usd } from '../format.ts';
+import { marks } from '../parts/marks.ts';
+import { objectLink, shortName } from '../parts/links.ts';
+import { command, since, withTimes, type Now } from '../parts/texts.ts';
+import { linkTo } from '../route.ts';
+import type { Problem, Problems, Summary } from '../shapes.ts';
+
+export interface ProblemsModel {
+  readonly head: Problems;
+  readonly problems: readonly Problem[];
+  readonly summary: Summary | undefined;
+}
+
+export function problemsView({ head, problems, summary }: ProblemsModel, now: Now): TemplateResult {
+  return html`
+    <header class="top">
+      <div>
+        <h1>${head.total === 0 ? 'Nothing needs you' : counted(head.total, 'problem')}</h1>
+        <p>${summary ? readText(summary, now) : nothing}</p>
+      </div>
+    </header>
+    ${summary ? figures(summary) : nothing}
+    <section class="panel" aria-label="Problems">
+      ${
+        problems.length === 0
+          ? html`<div class="empty">
+              ${marks.ok}<strong>Nothing needs you</strong>What waits now continues by itself.
+            </div>`
+          : repeat(
+              problems,
+              ({ id }) => id,
+              (each) => problem(each, now),
+            )
+      }
+      ${
+        head.total > problems.length
+          ? html`<div class="body muted">and ${counted(head.total - problems.length, 'more problem')}</div>`
+          : nothing
+      }
+    </section>
+    ${head.suspended.length > 0 ? suspended(head) : nothing}
+    ${(summary?.notes ?? []).map((note) => html`<p class="muted small">${note}</p>`)}
+  `;
+}
+
+function readText({ accounts, oldestReadAt }: Summary, now: Now): TemplateResult | string {
+  if (accounts.length === 0) return 'There is no Account.';
+  if (oldestReadAt === null) {
+    const unread = accounts.filter(({ readAt }) => readAt === null);
+    return `${counted(unread.length, 'account')} ${unread.length === 1 ? 'was' : 'were'} never read.`;
+  }
+  const ageMs = Math.max(0, now.serverMs - Date.parse(oldestReadAt));
+  return accounts.length === 1
+    ? `The account was read ${duration(ageMs)} ago.`
+    : `All ${accounts.length} accounts were read in the last ${duration(ageMs)}.`;
+}
+
+function figures({ objects, health, burnMicrosPerHour, accounts, problems }: Summary): TemplateResult {
+  const runways = accounts.flatMap(({ runwaySeconds }) => runwaySeconds ?? []);
+  const changing = (health.Working ?? 0) + (health.Deleting ?? 0);
+  return html`<dl class="figures">
+    ${figure('Healthy', html`${(health.Healthy ?? 0).toLocaleString('en-US')} <small>of ${objects.toLocaleString('en-US')}</small>`)}
+    ${figure('Critical', String(problems.critical), problems.critical > 0 ? 'bad' : '')}
+    ${figure('Changing', String(changing))} ${figure('Waiting', String(health.Waiting ?? 0))}
+    ${figure('Cost now', burnMicrosPerHour === null ? 'unknown' : html`${usd(burnMicrosPerHour)}<small>/h</small>`)}
+    ${figure('Balance lasts', runways.length === 0 ? '–' : duration(1000 * Math.min(...runways)))}
+  </dl>`;
+}
+
+function figure(name: string, value: TemplateResult | string, tone = ''): TemplateResult {
+  return html`<div class=${tone}>
+    <dt>${name}</dt>
+    <dd>${value}</dd>
+  </div>`;
+}
+
+function problem(each: Problem, now: Now): TemplateResult {
+  const { severity, message, remedy } = each;
+  return html`<article class="problem ${severity}">
+    ${severity === 'critical' ? marks.bad : marks.wait}
+    <div class="stack">
+      ${headOf(each, now)}
+      <p class="text">${withTimes(message, now)}</p>
+      <p class="text muted">${remedy}</p>
+      ${whoOf(each)} ${command(each.command)}
+    </div>
+  </article>`;
+}
+
+/** Without objects, it is about documents that are none of an object. */
+function headOf(
+  { reason, severity, count, account, objects, turn, since: began }: Problem,
+  now: Now,
+): TemplateResult {
+  const isOfDocuments = objects.length === 0;
+  const place = account === null ? {} : { account };
+  const ages = [
+    ...(began === null ? [] : [html`for ${since(began, now)}`]),
+    ...(turn === 'provider' ? ['the provider’s turn'] : []),
+  ];
+  return html`<div class="line">
+    <span>
+      ${
+        isOfDocuments
+          ? html`<span class="reason">${reason}</span>`
+          : html`<a class="reason" href=${linkTo(['objects'], { reason, ...place })}>${reason}</a>`
+      }
+      <span class="muted"
+        >${counted(count, isOfDocuments ? 'mistake' : 'object')}${account === null ? '' : ` in ${account}`}${
+          severity === 'critical' ? ', critical' : ''
+        }</span
+      >
+    </span>
+    <span class="muted small">${ages.map((age, index) => html`${index === 0 ? '' : ', '}${age}`)}</span>
+  </div>`;
+}
+
+function whoOf({ objects, count }: Problem): TemplateResult | typeof nothing {
+  if (objects.length === 0) return nothing;
+  const rest = count - objects.length;
+  return html`<p class="who">
+    ${objects.map((key) => objectLink(key, shortName(key)))}
+    ${rest > 0 ? html`<span class="muted">and ${rest} more</span>` : nothing}
+  </p>`;
+}
+
+function suspended({ suspended: rows }: Problems): TemplateResult {
+  return html`<section class="panel" aria-labelledby="suspended">
+    <header><h2 id="suspended">Suspended</h2></header>
+    <ul class="body stack">
+      ${rows.map(
+        ({ reason, count }) =>
+          html`<li class="state hold">
+            ${marks.hold}<a href=${linkTo(['objects'], { reason })}>${reason}</a>
+            <span class="muted">${counted(count, 'object')}</span>
+          </li>`,
+      )}
+    </ul>
+  </section>`;
+}

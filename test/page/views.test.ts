@@ -1,0 +1,213 @@
+/** What each view shows of a fleet, as text. How it looks is for people (test/page/pictures.ts). */
+import { expect, test } from 'vitest';
+import { rendered, textOf, textsOf } from './rendered.ts';
+import * as made from './fleets.ts';
+import { accountsView } from '../../src/page/views/accounts.ts';
+import { fleetView } from '../../src/page/views/fleet.ts';
+import { frame } from '../../src/page/views/frame.ts';
+import { moneyView } from '../../src/page/views/money.ts';
+import { objectView } from '../../src/page/views/object.ts';
+import { objectsView } from '../../src/page/views/objects.ts';
+import { problemsView } from '../../src/page/views/problems.ts';
+import { timelineView } from '../../src/page/views/timeline.ts';
+import { treeView } from '../../src/page/views/tree.ts';
+
+const now = { serverMs: made.nowMs, timeZone: 'UTC' };
+const head = { total: 2, objects: 10, suspended: [{ reason: 'Paused', count: 2 }] };
+
+test('the start page has the worst problem first, with what to do and the command to copy', () => {
+  const view = problemsView({ head, problems: made.problems, summary: made.summary() }, now);
+  const [first = '', second = ''] = textsOf(view, 'article');
+  expect(first).toMatch(/^InvalidSpec 1 object in shop\/default, critical/);
+  expect(first).toContain('for 2 h 1 min');
+  expect(first).toContain('Correct the document.');
+  expect(first).toContain('fleetkeeper describe ContainerService/web -n shop --source fleet');
+  expect(second).toContain('and 4 more');
+  expect(textsOf(view, 'h1')).toEqual(['2 problems']);
+});
+
+test('without problems it says so, and how old its knowledge is', () => {
+  const none = { total: 0, objects: 0, suspended: [] };
+  const accounts = Array.from({ length: 14 }, () => made.account);
+  const summary = made.summary({ accounts, oldestReadAt: made.at(15) });
+  const text = textOf(problemsView({ head: none, problems: [], summary }, now));
+  expect(text).toContain('Nothing needs you');
+  expect(text).toContain('All 14 accounts were read in the last 15 s.');
+});
+
+test('an account that was never read is no good news', () => {
+  const accounts = [made.account, { ...made.account, readAt: null }];
+  const view = problemsView(
+    { head, problems: [], summary: made.summary({ accounts, oldestReadAt: null }) },
+    now,
+  );
+  expect(textOf(view)).toContain('1 account was never read.');
+});
+
+test('what is suspended has its own section, and is not healthy', () => {
+  const view = problemsView({ head, problems: made.problems, summary: made.summary() }, now);
+  expect(textsOf(view, '[aria-labelledby=suspended] li')).toEqual(['Paused 2 objects']);
+  expect(rendered(view).querySelector('.state.ok')).toBeNull();
+});
+
+test('an object begins with the sentence that says why, in the zone of its reader', () => {
+  const [, why = ''] = textsOf(objectView(made.objectAnswer(made.waiting), now), '.sentence, .now');
+  expect(why).toBe(
+    'Waits since 14:02: no capacity for 4 GPUs in europe; next attempt 14:31; refused 7 times; 3 of 4 candidates are full.',
+  );
+  const inTokyo = objectView(made.objectAnswer(made.waiting), { ...now, timeZone: 'Asia/Tokyo' });
+  expect(textOf(inTokyo)).toContain('Waits since 23:02');
+  expect(rendered(inTokyo).querySelector('.sentence time')?.getAttribute('title')).toBe(
+    '2026-11-27 14:02:00 UTC',
+  );
+});
+
+test('an object shows drift with what becomes of it, its protection, and what was done', () => {
+  const answer = made.objectAnswer(made.broken, {
+    drift: [
+      {
+        path: 'image',
+        kind: 'Changed',
+        wanted: 'nginx:1.27',
+        actual: 'nginx:1.26',
+        since: made.at(400),
+        cause: null,
+        will: { what: 'restored', at: made.at(-60) },
+      },
+    ],
+    activities: [
+      {
+        task: 'train-3-days',
+        activityId: 'a',
+        state: 'Registered',
+        isReleased: false,
+        reason: null,
+        message: null,
+        heartbeatAt: made.at(12),
+        renewedBy: 'this manager',
+      },
+    ],
+  });
+  const view = objectView(answer, now);
+  expect(textsOf(view, '[aria-labelledby=drift] tbody td')).toEqual([
+    'image',
+    'nginx:1.27',
+    'nginx:1.26',
+    'restored 14:13',
+    '6 min',
+  ]);
+  expect(textsOf(view, '[aria-labelledby=protection] li')).toEqual([
+    'Registered train-3-days heartbeat 12 s ago, sent by this manager',
+  ]);
+  expect(textsOf(view, '[aria-labelledby=mutations] tbody tr')[0]).toBe(
+    '14:11 create-service generation 3 of the document refused CAPACITY_UNAVAILABLE: no hosts with 4 free GPUs 140 ms',
+  );
+});
+
+const shell = {
+  onFilter: () => undefined,
+  onNext: () => undefined,
+  kinds: ['ContainerService'],
+  healths: ['Down'],
+};
+
+test('a list names what it leaves out, and has a way to take a filter back', () => {
+  const query = { reason: 'NoCapacity' };
+  const view = objectsView({ query, total: 10_000, rows: made.rows(20), ...shell }, now);
+  expect(textOf(view)).toContain('10,000 objects');
+  expect(textOf(view)).toContain('20 shown Next page');
+  const [remove] = rendered(view).querySelectorAll('a.button');
+  expect(remove?.getAttribute('href')).toBe('#/objects');
+  expect(remove?.getAttribute('aria-label')).toBe('Remove the filter reason NoCapacity');
+});
+
+test('a folded node of the tree shows the worst below it and how many, and an unfolded one its own state', () => {
+  const view = (open: readonly string[]) =>
+    treeView({
+      nodes: made.nodes,
+      omitted: 3,
+      isUnfolded: ({ id }) => open.includes(id),
+      onFold: () => undefined,
+    });
+  const rowsOf = (open: readonly string[]) => textsOf(view(open), '.row');
+  expect(rowsOf([])).toEqual(['default Account Held Connected']);
+  expect(rowsOf(['Account/shop/default'])).toEqual([
+    'default Account Healthy Connected',
+    'llm ServiceFleet 3 Waiting RollingOut',
+    'web ContainerService Held InvalidSpec',
+    'notebook ContainerService Suspended Paused',
+  ]);
+  expect(textOf(view([]))).toContain('3 nodes more are not shown');
+});
+
+test('a fleet shows its slots, with the revision that a slot has and the one it gets', () => {
+  const view = fleetView({ fleet: made.fleet, slots: made.slots }, now);
+  expect(textsOf(view, '.slot')).toEqual([
+    '0 Healthy r7, europe',
+    '1 Healthy r7, europe protected',
+    '2 Working r5 → r7, europe draining',
+    '3 Waiting r5 → r7, us-west',
+  ]);
+  expect(textsOf(view, '[aria-current=step]')).toEqual(['pauseSeconds 300']);
+});
+
+test('money shows each budget with what is used, reserved and expected', () => {
+  const view = moneyView(made.money);
+  expect(textsOf(view, '.budget')[0]).toContain('$11.20 of $15.00/h, 74 %, $1.94/h reserved');
+  expect(textsOf(view, '.budget')[0]).toContain('$4,870.00 of $6,000.00, 81 %, $5,600.00 expected');
+  expect(textOf(view)).toContain('1 without a known price');
+});
+
+test('an account that fails says why, and since when it was not read', () => {
+  const text = textOf(accountsView([made.account, made.failing], now));
+  expect(text).toContain('18.4 of 20 a second; 3 wait; 2 answered with 429');
+  expect(text).toContain('Unauthorized the API refuses the key (401)');
+  expect(text).toContain('1 h 30 min ago');
+});
+
+test('a timeline says how far back it goes', () => {
+  const limits = 'The newest 20 mutations of each object.';
+  expect(textOf(timelineView({ query: {}, mutations: made.mutations, limits }, now))).toContain(limits);
+});
+
+test('without a manager at work, every view says so', () => {
+  const manager = { state: 'Lost', host: 'host-1', pid: 4711, startedAt: null, seenAt: made.at(400) };
+  const summary = made.summary({ manager });
+  const route = { view: 'tree', path: [], query: {} } as const;
+  const model = {
+    route,
+    connection: { is: 'live', heardAt: 0 },
+    summary,
+    silentMs: 0,
+    isOutdated: false,
+    onReload: () => undefined,
+  } as const;
+  expect(textsOf(frame(model, '', now), '[role=alert]')[0]).toContain(
+    'No manager is at work (Lost on host-1',
+  );
+});
+
+test.each([
+  ['a hostile name', '<img src=x onerror=alert(1)>'],
+  ['a script', '</pre><script>alert(1)</script>'],
+])('%s is text in every field', (_, hostile) => {
+  const row = made.row(`ContainerService/shop/${encodeURIComponent(hostile)}`, {
+    name: hostile,
+    reason: hostile,
+    state: hostile,
+    account: hostile,
+    sentence: made.sentence(hostile),
+  });
+  const answer = made.objectAnswer(row, { yaml: hostile, labels: { team: hostile } });
+  const [first] = made.problems;
+  const problems = first ? [{ ...first, message: hostile, command: hostile, objects: [row.key] }] : [];
+  for (const view of [
+    objectView(answer, now),
+    objectsView({ query: { reason: hostile }, total: 1, rows: [row], ...shell }, now),
+    problemsView({ head, problems, summary: undefined }, now),
+  ]) {
+    const element = rendered(view);
+    expect(element.querySelectorAll('img, script, style, [style], [onerror]')).toHaveLength(0);
+    expect(element.textContent).toContain(hostile);
+  }
+});
