@@ -227,7 +227,7 @@ export class Budgets {
       const { scope, timeZone } = budget.terms;
       if (scope.of === 'account' && this.#about.ownOf(budget)?.name !== handle.name) continue;
       const { burnMicros, balanceMicros } = this.figures(budget);
-      const read = { at: snapshot.receivedAt, burnMicros, balanceMicros };
+      const read = { at: Math.floor(snapshot.receivedAt), burnMicros, balanceMicros };
       budget.tally = budget.tally
         ? tallied(budget.tally, read, { timeZone, ...rules })
         : firstTally(read, timeZone);
