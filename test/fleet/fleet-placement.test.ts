@@ -243,6 +243,47 @@ test('a replica moves back to the better candidate, and is replaced without a ga
   await run.kill('SIGTERM');
 });
 
+test('with mode InPlace, a replica whose place is none any more stays there, and gets the new image', async () => {
+  const { plane, fleet, places } = await world();
+  const image = (tag: string) => ({ template: { spec: { ...placeless, image: `ghcr.io/acme/llm:${tag}` } } });
+  const update = { mode: 'InPlace', maxSurge: 0, maxUnavailable: 1, minReadySeconds: 0 };
+  await fleet.write('llm.yaml', [fleetOf('llm', spec({}, { update, ...image('1') }))]);
+  expect((await fleet.apply()).code).toBe(0);
+  const before = (await plane.account()).services.map(({ id }: Json) => id).toSorted();
+  await fleet.write('llm.yaml', [fleetOf('llm', spec({ candidates: [away] }, { update, ...image('2') }))]);
+  expect((await fleet.apply()).code).toBe(0);
+  const { services } = await plane.account();
+  expect(services.map(({ id }: Json) => id).toSorted()).toEqual(before);
+  expect(services.map(({ image: shown }: Json) => shown)).toEqual(Array(3).fill('ghcr.io/acme/llm:2'));
+  expect((await placementOf(fleet)).at(-1)).toMatchObject({ replicas: 3, state: 'Outdated' });
+  expect((await fleet.plan()).code).toBe(0);
+  // What is added goes where it may.
+  await fleet.write('llm.yaml', [
+    fleetOf('llm', spec({ candidates: [away] }, { update, ...image('2'), replicas: 4 })),
+  ]);
+  expect((await fleet.apply()).code).toBe(0);
+  expect((await places()).map(([, region]: [string, string]) => region).toSorted()).toEqual([
+    'economy',
+    'standard',
+    'standard',
+    'standard',
+  ]);
+});
+
+test('with mode InPlace and without candidates, another region of the template is for what is added', async () => {
+  const { fleet, places } = await world();
+  const update = { mode: 'InPlace', maxSurge: 0, maxUnavailable: 1, minReadySeconds: 0 };
+  await fleet.write('llm.yaml', [fleetOf('llm', { replicas: 2, update })]);
+  expect((await fleet.apply()).code).toBe(0);
+  const elsewhere = template({ region: 'economy' });
+  await fleet.write('llm.yaml', [fleetOf('llm', { replicas: 3, update, template: elsewhere })]);
+  expect((await fleet.apply()).code).toBe(0);
+  const regions = (await places()).map(([, region]: [string, string]) => region);
+  expect(regions).toEqual(['standard', 'standard', 'economy']);
+  expect(await placementOf(fleet)).toEqual([{ candidate: '', replicas: 2, state: 'Outdated' }]);
+  expect((await fleet.plan()).code).toBe(0);
+});
+
 test('a fleet in which no place can be used says why for each', async () => {
   const { fleet, places } = await world();
   const candidates = [

@@ -925,6 +925,15 @@ export const brokenRules: readonly BrokenRule[] = [
     named: 'keeps its replica although that can not be where it is any more',
   },
   {
+    item: 'FI2',
+    breaks: 'with mode InPlace, what is in an old place is replaced all the same',
+    file: 'kinds/service-fleet/whereabouts.ts',
+    line: "mode !== 'InPlace' &&",
+    becomes: '',
+    test: 'fleet/fleet-placement',
+    named: 'with mode InPlace, a replica whose place is none any more stays there, and gets the new image',
+  },
+  {
     item: 'FI11',
     breaks: 'all volumes grow as soon as the document asks for it',
     file: 'kinds/service-fleet/volumes.ts',

@@ -75,7 +75,7 @@ export interface Replica {
   readonly rejection:
     | { readonly state: 'PriceTooHigh' | 'ModelNotAccepted'; readonly message: string }
     | undefined;
-  /** The fleet has another account, region, geography or storage now. */
+  /** The fleet has another account, region, geography or storage now, and may replace it for that. */
   readonly isMisplaced: boolean;
   readonly isReady: boolean;
   /** It has been Ready for `minReadySeconds`, at the content that it is to have. */

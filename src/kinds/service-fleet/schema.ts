@@ -168,10 +168,10 @@ function neverFalls(counts: readonly (number | undefined)[]): boolean {
 const update = constrained(
   z.strictObject({
     mode: z
-      .enum(['Auto', 'Replace'])
+      .enum(['Auto', 'InPlace', 'Replace'])
       .default('Auto')
       .describe(
-        'Auto: replicas are updated in place, and replaced if their account, region, geography or storage changes. Replace: always replaced.',
+        'Auto: replicas are updated in place, and replaced if their account, region, geography or storage changes. InPlace: never replaced; those whose place is none any more stay there. Replace: always replaced.',
       ),
     maxSurge: countOrShare
       .default(1)

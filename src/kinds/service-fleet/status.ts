@@ -71,12 +71,14 @@ function shownScaled({ replicas, until }: Scaled): object {
   return { replicas, ...(until === undefined ? {} : { until: rfc3339(until) }) };
 }
 
-/** With a fleet that has `placement`. */
+/** With a fleet that has `placement`, or whose replicas stay where they are. */
 function shownPlacement(look: FleetLook) {
-  if (!look.object.spec.placement) return {};
-  const shown = standings(look).map(shownStanding);
+  const { placement, update } = look.object.spec;
+  if (!placement && update.mode !== 'InPlace') return {};
+  const shown = placement ? standings(look).map(shownStanding) : [];
   const outdated = inPhase(look.replicas, 'wanted').filter(({ candidate }) => candidate === undefined);
   const others = { candidate: '', replicas: outdated.length, state: 'Outdated' };
+  if (!placement && outdated.length === 0) return {};
   return { placement: outdated.length > 0 ? [...shown, others] : shown };
 }
 

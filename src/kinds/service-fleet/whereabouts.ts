@@ -38,10 +38,13 @@ export function whereabouts(
   {
     candidates,
     crowds,
+    mode,
     record,
     service,
     volume,
   }: {
+    /** Of updates. */
+    readonly mode: FleetView['object']['spec']['update']['mode'];
     readonly candidates: readonly Candidate[];
     readonly crowds: ReadonlyMap<string, number>;
     readonly record: ObjectRecord | undefined;
@@ -61,7 +64,8 @@ export function whereabouts(
     provisioningSince: seen?.state === 'provisioning' ? seen.since : undefined,
     rejection: candidate && service ? rejectionOf(candidate, service) : undefined,
     // Its own planner reports what it can't change: where it is was not known when it was found.
-    isMisplaced: candidate === undefined || report?.pending?.reason === 'ImmutableFieldChanged',
+    isMisplaced:
+      mode !== 'InPlace' && (candidate === undefined || report?.pending?.reason === 'ImmutableFieldChanged'),
   };
 }
 
