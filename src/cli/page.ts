@@ -51,6 +51,22 @@ function pageOption(flags: string, description: string): Option {
   return new Option(flags, `of the read API: ${description}`);
 }
 
+/** Throws a `UserError` for flags of what an operator does not serve. */
+export function refusePageFlags(flags: PageFlags): void {
+  const given = Object.entries({
+    '--page-token-file': flags.pageTokenFile,
+    '--page-oidc-issuer': flags.pageOidcIssuer,
+    '--page-oidc-audience': flags.pageOidcAudience,
+    '--page-oidc-access': flags.pageOidcAccess,
+    '--page-host': flags.pageHost,
+  }).flatMap(([flag, value]) => (value === undefined ? [] : [flag]));
+  if (given.length > 0)
+    throw new UserError(
+      `${given.join(', ')}: an operator serves no read API and no page yet`,
+      'leave it out; kubectl shows objects and their conditions',
+    );
+}
+
 export interface ReadApiParts {
   readonly source: FleetSource;
   readonly logger: Logger;

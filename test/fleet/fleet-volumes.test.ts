@@ -244,7 +244,9 @@ test('at 50 volumes the next replicas wait, and the fleet names the limit', asyn
   const run = fleet.run();
   await eventually('the limit is named', async () => {
     const { message = '' } = (await fleet.condition('ServiceFleet/llm', 'Reconciling')) ?? {};
-    return /not available yet: replica (\d); volumes: llm-data-\1 \(LimitReached\)/.test(message);
+    return /not available yet: replica (\d); LimitReached: replica \1; volumes: llm-data-\1 \(LimitReached\)/.test(
+      message,
+    );
   });
   expect((await read(plane)).services).toHaveLength(4);
   const other = await plane.volume('other-0');

@@ -1,8 +1,15 @@
 /** The read API of a manager that runs: what it shows, what it never shows, and that it lags behind nothing. */
-import { expect, test } from 'vitest';
+import { expect } from 'vitest';
 import { apiVersion } from '../../src/resources/index.ts';
 import { apiKey, ControlPlane } from '../support/processes/control-plane.ts';
-import { account, createFleet, service, testInFolder, type Json } from '../support/processes/fleet.ts';
+import {
+  account,
+  createFleet,
+  service,
+  testInCluster,
+  testInFolder,
+  type Json,
+} from '../support/processes/fleet.ts';
 import { eventually, fetch, fleetkeeper, temporaryFolder } from '../support/processes/processes.ts';
 
 const values = ['literal-value-of-env', 'value-of-a-secret', 'password-of-a-registry'];
@@ -137,9 +144,15 @@ testInFolder(
   },
 );
 
-test('flags that belong together are asked for together', async () => {
+testInFolder('flags that belong together are asked for together', async () => {
   const fleet = await createFleet(await temporaryFolder());
   const flags = ['--listen', '127.0.0.1:0', '--page-oidc-issuer', 'https://issuer.example'];
   const { code, stderr } = await fleetkeeper(['run', ...fleet.flags, ...flags]);
   expect([code, stderr]).toEqual([1, expect.stringContaining('belong together')]);
+});
+
+testInCluster('an operator refuses flags of a read API that it does not have', async () => {
+  const fleet = await createFleet(await temporaryFolder());
+  const { code, stderr } = await fleetkeeper(['run', ...fleet.flags, '--page-host', 'fleet.example']);
+  expect([code, stderr]).toEqual([1, expect.stringContaining('--page-host: an operator serves no read API')]);
 });

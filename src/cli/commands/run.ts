@@ -34,7 +34,7 @@ import {
 import { analysisPrometheus, analysisPrometheusOption, type AnalysisFlags } from '../analysis-prometheus.ts';
 import { withFolderArgument } from '../flags/source-option.ts';
 import { withLocal } from '../local/with-local.ts';
-import { createReadApi, withPageFlags, type PageFlags } from '../page.ts';
+import { createReadApi, refusePageFlags, withPageFlags, type PageFlags } from '../page.ts';
 import { fleetIdentity } from '../digest-key.ts';
 import { serve } from '../health.ts';
 import { isTextLog, openLog } from '../log.ts';
@@ -83,6 +83,7 @@ export function defineRun(command: Command, context: Context, exit: (code: numbe
     )
     .action(async (_folder: string | undefined, flags: RunFlags) => {
       if (isCluster(flags.source)) {
+        refusePageFlags(flags);
         const { runOperator } = await import('./run-operator.ts');
         return exit(await runOperator(context, flags));
       }

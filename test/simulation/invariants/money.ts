@@ -268,8 +268,10 @@ export const s15Money: Invariant = (view) => {
       ];
       if (view.isPlain && view.budgetEdits.length > 0) remember(body);
       const shown = new Set([...body.services, ...body.volumes].map(({ id }: Json) => id));
-      for (const [other, { id, heardAtMs = Number.POSITIVE_INFINITY }] of inFlight)
-        if (sentAtMs >= heardAtMs && shown.has(id)) inFlight.delete(other);
+      // What a creation has made that arrived late is known by the mark.
+      for (const [other, { id, object, heardAtMs = Number.POSITIVE_INFINITY }] of inFlight)
+        if (sentAtMs >= heardAtMs && shown.has(id ?? (object && view.disk.record(object)?.externalId)))
+          inFlight.delete(other);
     },
     durable(write) {
       if (write.kind === 'save' && write.intent) {

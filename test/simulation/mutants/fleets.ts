@@ -180,7 +180,7 @@ export const fleets: readonly Mutant[] = [
   },
   {
     breaks: 'after a rollback, what is added gets the revision that has failed',
-    foundBy: ['FI9'],
+    foundBy: ['FI9', 'FI16'],
     crowd: 'contested',
     seed: 632,
     patch: withSteps((after, before) => {
