@@ -669,4 +669,9 @@ export const regressions: readonly Regression[] = [
     plain.name,
     'contested',
   ),
+  inFolder(
+    'a draining replica that was gone waited for a task that could not be registered there',
+    8,
+    'fleets',
+  ),
 ];

@@ -369,6 +369,9 @@ export function protectionOf(
   nowMs: number,
   last?: Reading,
 ): Pick<Replica, 'protection' | 'protector'> {
+  // Nobody works in what is gone, whatever a task still asks for. If it is back, its own deletion reads the activities again.
+  if (phase === 'draining' && record?.report?.ready?.reason === 'NotThere')
+    return { protection: 'no', protector: undefined };
   const { activities }: ServiceState = record?.kind ?? {};
   const newest = newestReading(last, record?.kind ?? {}, nowMs);
   const protector =

@@ -21,6 +21,15 @@ test('activities count only if they were read since the replica began to drain',
   );
 });
 
+test("a draining replica that is gone is nobody's, though a task still wants its activity there", () => {
+  const held = read({ readAt: startMs, by: 'a task' });
+  const ready = { reason: 'NotThere', since: startMs } as const;
+  const report = { ready, drift: [], linked: [], pending: undefined, reconcileAt: undefined };
+  const gone = { ...held, report };
+  expect(protectionOf(entry, gone, startMs + 5000)).toEqual({ protection: 'no', protector: undefined });
+  expect(protectionOf({ ...entry, phase: 'wanted' }, gone, startMs + 5000).protection).toBe('unknown');
+});
+
 test('what was read and could not be saved counts, if it is newer than what was saved', () => {
   const known = read({ readAt: startMs + 1000 });
   const at = (askedAt: number, activities: Reading['activities'] = [{ id: 'a1' }]) =>
