@@ -928,7 +928,7 @@ export const brokenRules: readonly BrokenRule[] = [
     item: 'FI2',
     breaks: 'with mode InPlace, what is in an old place is replaced all the same',
     file: 'kinds/service-fleet/whereabouts.ts',
-    line: "mode !== 'InPlace' &&",
+    line: "object.spec.update.mode !== 'InPlace' &&",
     becomes: '',
     test: 'fleet/fleet-placement',
     named: 'with mode InPlace, a replica whose place is none any more stays there, and gets the new image',

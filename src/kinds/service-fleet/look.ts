@@ -219,14 +219,7 @@ function replica(
     isUnproven:
       !store.ownerConfirmed &&
       (own?.unproven === true || (entry.revision === undefined && isShown(view, entry, own))),
-    ...whereabouts(entry, {
-      candidates,
-      crowds,
-      mode: object.spec.update.mode,
-      record: own,
-      service,
-      volume,
-    }),
+    ...whereabouts(entry, { object, candidates, crowds, record: own, service, volume }),
     isReady,
     isAvailable,
     mayServe: isMade && !(own && isDown(own, service?.state)),

@@ -38,13 +38,12 @@ export function whereabouts(
   {
     candidates,
     crowds,
-    mode,
+    object,
     record,
     service,
     volume,
   }: {
-    /** Of updates. */
-    readonly mode: FleetView['object']['spec']['update']['mode'];
+    readonly object: FleetView['object'];
     readonly candidates: readonly Candidate[];
     readonly crowds: ReadonlyMap<string, number>;
     readonly record: ObjectRecord | undefined;
@@ -65,7 +64,8 @@ export function whereabouts(
     rejection: candidate && service ? rejectionOf(candidate, service) : undefined,
     // Its own planner reports what it can't change: where it is was not known when it was found.
     isMisplaced:
-      mode !== 'InPlace' && (candidate === undefined || report?.pending?.reason === 'ImmutableFieldChanged'),
+      object.spec.update.mode !== 'InPlace' &&
+      (candidate === undefined || report?.pending?.reason === 'ImmutableFieldChanged'),
   };
 }
 
