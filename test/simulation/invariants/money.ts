@@ -28,6 +28,8 @@ const arrivingMs = 50;
 
 /** After an edit, processes may go by what there was before. */
 const unheardMs = 240_000;
+/** The lowest price list of a contested world, of the usual one (attacks.ts). */
+const cheapestList = 0.25;
 /** For so long the room of what is lost is kept. */
 const keptMs = 3_600_000;
 
@@ -181,7 +183,9 @@ export const s15Money: Invariant = (view) => {
     const open = [...inFlight.values()].filter(
       (each) => each.object === object && !each.isProbe && !isFree(each, view),
     );
-    const micros = open.reduce((sum, each) => sum + each.micros, 0);
+    const all = open.reduce((sum, each) => sum + each.micros, 0);
+    // Where price lists change, what was known may be the cheapest of them.
+    const micros = view.isContested ? all * cheapestList : all;
     const { estimateMicros = 0, unknown = [] } = intent?.estimate ?? {};
     if (estimateMicros < micros && unknown.length === 0)
       view.violated(

@@ -70,7 +70,7 @@ test('a kind is explained with its fields, and a field with its type, default, m
     /^ServiceFleet\.spec\.update\n {2}type {5}object\n {2}meaning {2}How a changed template reaches the replicas\.\n/,
   );
   expect(stdout).toMatch(/\n {2}minReadySeconds +integer, 0 to 3600 +30 +How long a replica/);
-  expect(stdout).toMatch(/\n {2}mode +Auto, Replace +Auto +Auto: /);
+  expect(stdout).toMatch(/\n {2}mode +Auto, InPlace, Replace +Auto +Auto: /);
 });
 
 test.each([
