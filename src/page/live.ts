@@ -12,6 +12,8 @@ export interface Live {
   /** Null: what the view shows does not exist. */
   readonly head: unknown;
   readonly items: readonly Item[];
+  /** Why there is nothing, in the words of the server. */
+  readonly refusal?: string;
 }
 
 export interface Sent {

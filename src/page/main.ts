@@ -9,6 +9,7 @@ import type { Now } from './parts/texts.ts';
 import { linkTo, routeOf, type Route } from './route.ts';
 import type { Summary } from './shapes.ts';
 import { readStream } from './stream.ts';
+import { pageSize } from './views/objects.ts';
 import { loginView } from './views/login.ts';
 import { frame } from './views/frame.ts';
 import { content, streamOf, titleOf, type Shell } from './views/index.ts';
@@ -97,7 +98,7 @@ function connect(): void {
       lastEventId = id ?? lastEventId;
       happened({ is: 'heard' });
     },
-    onRefused: (status) => refused(status),
+    onRefused: refused,
     onCut: () => {
       happened({ is: 'cut' });
       again();
@@ -113,9 +114,9 @@ function again(): void {
 }
 
 /** 400: a filter that can't be understood. 410: a page of a list that is too old. */
-function refused(status: number): void {
+function refused(status: number, message = ''): void {
   if (status === 401 || status === 403) return happened({ is: 'refused', status });
-  live = { head: null, items: [] };
+  live = { head: null, items: [], ...(status === 400 ? { refusal: message } : {}) };
   if (status === 410) location.hash = linkTo(['objects'], { ...route.query, cursor: '' });
   happened({ is: 'heard' });
 }
@@ -140,7 +141,7 @@ async function readSummary(): Promise<void> {
 
 async function nextPage(): Promise<void> {
   const { query } = route;
-  const parameters = new URLSearchParams({ ...query, limit: '100' });
+  const parameters = new URLSearchParams({ ...query, limit: String(pageSize) });
   const response = await fetch(`/api/v1/objects?${parameters.toString()}`, { cache: 'no-store' });
   if (!response.ok) return refused(response.status);
   const { next: cursor } = (await response.json()) as { readonly next: string | null };

@@ -6,8 +6,8 @@ export interface StreamEvents {
   onHeard(): void;
   /** `data`: JSON. */
   onEvent(event: string, data: string, id: string | undefined): void;
-  /** 401, 403: who asks may not. 404, 410 and others: what was asked for is not there. */
-  onRefused(status: number): void;
+  /** 401, 403: who asks may not. 400: it can't be understood. 404, 410: it is not there. `message`: of the server, as far as it gave one. */
+  onRefused(status: number, message: string): void;
   onCut(): void;
 }
 
@@ -22,9 +22,9 @@ export async function readStream(
     const headers = { accept: 'text/event-stream', ...(lastEventId ? { 'last-event-id': lastEventId } : {}) };
     const response = await fetch(address, { headers, signal, cache: 'no-store' });
     if (!response.ok || !response.body) {
-      await response.body?.cancel();
+      const message = messageIn(await response.text());
       if (response.status >= 500 || response.status === 429) events.onCut();
-      else events.onRefused(response.status);
+      else events.onRefused(response.status, message);
       return;
     }
     const parser = createParser({
@@ -36,5 +36,14 @@ export async function readStream(
     events.onCut();
   } catch {
     if (!signal.aborted) events.onCut();
+  }
+}
+
+/** Of an error in the contract's form. */
+function messageIn(body: string): string {
+  try {
+    return String((JSON.parse(body) as { readonly error: { readonly message: unknown } }).error.message);
+  } catch {
+    return '';
   }
 }

@@ -113,9 +113,11 @@ const shell = {
 
 test('a list names what it leaves out, and has a way to take a filter back', () => {
   const query = { reason: 'NoCapacity' };
-  const view = objectsView({ query, total: 10_000, rows: made.rows(20), ...shell }, now);
+  const view = objectsView({ query, total: 10_000, rows: made.rows(100), ...shell }, now);
   expect(textOf(view)).toContain('10,000 objects');
-  expect(textOf(view)).toContain('20 shown Next page');
+  expect(textOf(view)).toContain('100 shown Next page');
+  const last = objectsView({ query, total: 10_000, rows: made.rows(20), ...shell }, now);
+  expect(textOf(last)).not.toContain('Next page');
   const [remove] = rendered(view).querySelectorAll('a.button');
   expect(remove?.getAttribute('href')).toBe('#/objects');
   expect(remove?.getAttribute('aria-label')).toBe('Remove the filter reason NoCapacity');

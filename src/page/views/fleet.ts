@@ -1,10 +1,11 @@
 /** A ServiceFleet: its slots as cells, the steps of its rollout, its revisions, and the commands that apply now. Pure. */
 import { html, nothing, type TemplateResult } from 'lit-html';
 import { repeat } from 'lit-html/directives/repeat.js';
+import { commandsPanel } from '../parts/commands.ts';
 import { healthState, sentence, tones } from '../parts/health.ts';
 import { objectHref } from '../parts/links.ts';
 import { marks } from '../parts/marks.ts';
-import { ago, command, state, type Now } from '../parts/texts.ts';
+import { ago, state, type Now } from '../parts/texts.ts';
 import type { Fleet, Slot } from '../shapes.ts';
 
 export interface FleetModel {
@@ -58,7 +59,7 @@ export function fleetView({ fleet, slots }: FleetModel, now: Now): TemplateResul
         ${slots.length === 0 ? html`<span class="muted">There is none.</span>` : nothing}
       </div>
     </section>
-    ${revisions(fleet, now)} ${commands(fleet)}
+    ${revisions(fleet, now)} ${commandsPanel(fleet.commands)}
   `;
 }
 
@@ -140,21 +141,5 @@ function revisions({ revisions: all }: Fleet, now: Now): TemplateResult | typeof
         </tbody>
       </table>
     </div>
-  </section>`;
-}
-
-function commands({ commands: all }: Fleet): TemplateResult | typeof nothing {
-  if (all.length === 0) return nothing;
-  return html`<section class="panel" aria-labelledby="commands">
-    <header><h2 id="commands">Commands</h2></header>
-    <ul class="body stack">
-      ${all.map(
-        ({ what, text }) =>
-          html`<li>
-            <p class="muted small">To ${what}:</p>
-            ${command(text)}
-          </li>`,
-      )}
-    </ul>
   </section>`;
 }

@@ -1,6 +1,7 @@
 /** Which view a route shows, what it streams, and how what was streamed becomes the view. Pure. */
 import { html, type TemplateResult } from 'lit-html';
 import type { Live } from '../live.ts';
+import { tones } from '../parts/health.ts';
 import type { Now } from '../parts/texts.ts';
 import { linkTo, type Route } from '../route.ts';
 import type {
@@ -19,7 +20,7 @@ import { accountsView } from './accounts.ts';
 import { fleetView } from './fleet.ts';
 import { moneyView } from './money.ts';
 import { objectView } from './object.ts';
-import { objectsView } from './objects.ts';
+import { objectsView, pageSize } from './objects.ts';
 import { problemsView } from './problems.ts';
 import { timelineView } from './timeline.ts';
 import { treeView } from './tree.ts';
@@ -48,7 +49,7 @@ export function streamOf({ view, path, query }: Route): URLSearchParams | undefi
     case 'problems':
       return new URLSearchParams({ view: 'problems', limit: '100' });
     case 'objects':
-      return new URLSearchParams([['view', 'objects'], ['limit', '100'], ...chosen(kept.objects)]);
+      return new URLSearchParams([['view', 'objects'], ['limit', String(pageSize)], ...chosen(kept.objects)]);
     case 'object':
       return new URLSearchParams({ view: 'object', object: `${first}/${second}/${third}` });
     case 'tree':
@@ -73,17 +74,7 @@ export function titleOf({ view, path }: Route): string {
   return view.charAt(0).toUpperCase() + view.slice(1);
 }
 
-const healths = [
-  'Down',
-  'Held',
-  'Unknown',
-  'Stale',
-  'Waiting',
-  'Suspended',
-  'Deleting',
-  'Working',
-  'Healthy',
-];
+const healths = Object.keys(tones);
 
 export function content(
   route: Route,
@@ -93,6 +84,7 @@ export function content(
   now: Now,
 ): TemplateResult {
   const { head } = live;
+  if (live.refusal !== undefined) return refusedView(live.refusal);
   if (route.view === 'unknown' || head === null) return missing(route);
   if (head === undefined) return html`<p class="muted" aria-busy="true">Loading …</p>`;
   const values = live.items.map(({ value }) => value);
@@ -121,6 +113,16 @@ export function content(
       return timelineView({ query: route.query, mutations: values as Mutation[], limits }, now);
     }
   }
+}
+
+/** A filter that can't be understood. */
+function refusedView(message: string): TemplateResult {
+  return html`<section class="panel">
+    <div class="empty" role="alert">
+      <strong>The server does not understand this filter</strong>
+      ${message} <a href=${linkTo(['objects'])}>Remove all filters</a>
+    </div>
+  </section>`;
 }
 
 function missing({ view, path }: Route): TemplateResult {

@@ -1,10 +1,11 @@
 /** One object: a sentence on why it is as it is; then drift, protection, what was done, cost, and its document. Pure. */
 import { html, nothing, type TemplateResult } from 'lit-html';
+import { commandsPanel } from '../parts/commands.ts';
 import { badges, healthState, sentence } from '../parts/health.ts';
 import type { Tone } from '../parts/marks.ts';
 import { dayBars, type Day } from '../parts/days.ts';
 import { fleetHref, objectLink, shortName } from '../parts/links.ts';
-import { ago, command, moment, perHour, since, state, withTimes, type Now } from '../parts/texts.ts';
+import { ago, moment, perHour, since, state, withTimes, type Now } from '../parts/texts.ts';
 import { linkTo } from '../route.ts';
 import type { ObjectAnswer } from '../shapes.ts';
 import { mutationsTable } from './timeline.ts';
@@ -32,7 +33,7 @@ export function objectView(answer: ObjectAnswer, now: Now): TemplateResult {
     </section>
     <div class="grid2">${facts(answer, now)} ${conditions(answer, now)}</div>
     ${days(answer)} ${drift(answer, now)} ${activities(answer, now)} ${mutations(answer, now)}
-    ${commands(answer)}
+    ${commandsPanel(answer.commands)}
     <details class="panel">
       <summary>Document and status</summary>
       <pre class="document" tabindex="0">${answer.yaml}</pre>
@@ -208,21 +209,5 @@ function mutations(
     <div class="scroll" tabindex="0" role="region" aria-labelledby="mutations">
       ${mutationsTable(all, now, false)}
     </div>
-  </section>`;
-}
-
-function commands({ commands: all }: ObjectAnswer): TemplateResult | typeof nothing {
-  if (all.length === 0) return nothing;
-  return html`<section class="panel" aria-labelledby="commands">
-    <header><h2 id="commands">Commands</h2></header>
-    <ul class="body stack">
-      ${all.map(
-        ({ what, text }) =>
-          html`<li>
-            <p class="muted small">To ${what}:</p>
-            ${command(text)}
-          </li>`,
-      )}
-    </ul>
   </section>`;
 }

@@ -19,6 +19,9 @@ export interface ObjectsModel {
   readonly onNext: () => void;
 }
 
+/** Rows of a page. One with fewer is the last one. */
+export const pageSize = 100;
+
 const sorts: Readonly<Record<string, string>> = {
   worst: 'worst first',
   name: 'name',
@@ -29,7 +32,7 @@ const sorts: Readonly<Record<string, string>> = {
 };
 
 export function objectsView(model: ObjectsModel, now: Now): TemplateResult {
-  const { query, total, rows, onNext } = model;
+  const { total, rows, onNext } = model;
   return html`
     <header class="top">
       <div>
@@ -49,11 +52,9 @@ export function objectsView(model: ObjectsModel, now: Now): TemplateResult {
             </div>`
       }
       ${
-        total > rows.length && rows.length > 0
+        total > rows.length && rows.length >= pageSize
           ? html`<div class="body line">
-              <span class="muted"
-                >${rows.length} shown${query['cursor'] ? ', from the page before' : ''}</span
-              >
+              <span class="muted">${rows.length} shown</span>
               <button type="button" @click=${onNext}>Next page</button>
             </div>`
           : nothing
