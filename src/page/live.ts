@@ -12,7 +12,7 @@ export interface Live {
   /** Null: what the view shows does not exist. */
   readonly head: unknown;
   readonly items: readonly Item[];
-  /** Why there is nothing, in the words of the server. */
+  /** Why there is nothing, as the server has it. */
   readonly refusal?: string;
 }
 
