@@ -2,6 +2,7 @@
  * What the status of an object reports, as far as later passes depend on it. A status is output: others may edit it in a
  * cluster, and nothing reads it back. So the record remembers these facts itself, when the status is saved.
  */
+import { entryOf, isBlocking, isReason, reasons } from '../reasons/index.ts';
 import type { ObjectStatus } from './records.ts';
 
 export interface LastReport {
@@ -9,6 +10,8 @@ export interface LastReport {
   readonly ready: ReportedReason | undefined;
   /** The reason of `Reconciling` or `Stalled`, whichever is True, and since when that is the reason. */
   readonly pending: ReportedReason | undefined;
+  /** What it waited for, or was held by, until it began what `pending` has: an attempt that fails does not begin the wait anew. */
+  readonly interrupted?: Interrupted | undefined;
   readonly drift: readonly ReportedDrift[];
   /** Ids of what the thing at the provider is attached to, or protects. */
   readonly linked: readonly string[];
@@ -20,6 +23,11 @@ export interface ReportedReason {
   readonly reason: string;
   /** Unix milliseconds. */
   readonly since: number;
+}
+
+export interface Interrupted extends ReportedReason {
+  /** When the attempt began, in Unix milliseconds. */
+  readonly at: number;
 }
 
 export interface ReportedDrift {
@@ -41,13 +49,40 @@ export function lastReport(status: ObjectStatus, before?: LastReport, wallMs?: n
     return found && { reason: found.reason, since: Date.parse(found.lastTransitionTime) };
   };
   const pending = reported(['Reconciling', 'Stalled'], true);
-  const earlier = before?.pending;
-  const first = earlier && earlier.reason === pending?.reason ? earlier.since : wallMs;
+  const interrupted = interruptedBy(pending?.reason, before, wallMs);
+  const earlier = [before?.pending, interrupted].find((each) => each && each.reason === pending?.reason);
+  const first = earlier?.since ?? wallMs;
   return {
     ready: reported(['Ready'], false),
     pending: pending && { ...pending, ...(first === undefined ? {} : { since: first }) },
+    ...(interrupted && interrupted.reason !== pending?.reason ? { interrupted } : {}),
     drift: drift.map(({ path, since, cause }) => ({ path, since: Date.parse(since), cause })),
     linked: [status['serviceId'], status['volumeId']].filter((id) => typeof id === 'string'),
     reconcileAt: lastHandledReconcileAt,
   };
+}
+
+/** An attempt that takes longer is progress: what follows it is a wait of its own. */
+const longestAttemptMs = 60_000;
+
+function interruptedBy(
+  reason: string | undefined,
+  before: LastReport | undefined,
+  wallMs: number | undefined,
+): Interrupted | undefined {
+  if (reason === undefined || !before || wallMs === undefined) return undefined;
+  const { pending, interrupted } = before;
+  const known = interrupted ?? (pending && isWait(pending.reason) ? { ...pending, at: wallMs } : undefined);
+  if (!known || wallMs < known.at || wallMs - known.at > longestAttemptMs) return undefined;
+  return isAttempt(reason) || reason === known.reason ? known : undefined;
+}
+
+/** A request is sent, or its effect is about to be observed. */
+function isAttempt(reason: string): boolean {
+  if (!isReason(reason)) return false;
+  return isBlocking(reason) ? entryOf(reason).observed === 'soon' : reasons[reason].kind === 'doing';
+}
+
+function isWait(reason: string): boolean {
+  return isReason(reason) && isBlocking(reason) && !isAttempt(reason);
 }

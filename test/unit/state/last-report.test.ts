@@ -23,3 +23,38 @@ test('a reason counts from the pass that reports it first, whatever the conditio
 test('what another version has stored counts from its condition', () => {
   expect(lastReport(waiting('Protected')).pending).toEqual({ reason: 'Protected', since: second });
 });
+
+test('an attempt that is refused at once does not begin the wait anew', () => {
+  const scarce = lastReport(waiting('CapacityUnavailable'), undefined, second);
+  const attempt = lastReport(waiting('Create'), scarce, second + 10_000);
+  expect(attempt.pending).toEqual({ reason: 'Create', since: second + 10_000 });
+  const unread = lastReport(waiting('AwaitingObservation'), attempt, second + 10_500);
+  const again = lastReport(waiting('CapacityUnavailable'), unread, second + 11_000);
+  expect(again).toEqual(scarce);
+});
+
+test('after an attempt, another reason counts from its own time', () => {
+  const scarce = lastReport(waiting('CapacityUnavailable'), undefined, second);
+  const attempt = lastReport(waiting('Create'), scarce, second + 10_000);
+  const poor = lastReport(waiting('InsufficientFunds'), attempt, second + 11_000);
+  expect(poor.pending).toEqual({ reason: 'InsufficientFunds', since: second + 11_000 });
+  const scarceAgain = lastReport(waiting('CapacityUnavailable'), poor, second + 20_000);
+  expect(scarceAgain.pending).toEqual({ reason: 'CapacityUnavailable', since: second + 20_000 });
+});
+
+test('what lasts longer than a minute is progress, and a wait after it is a new one', () => {
+  const scarce = lastReport(waiting('CapacityUnavailable'), undefined, second);
+  const attempt = lastReport(waiting('Create'), scarce, second + 10_000);
+  const going = lastReport(waiting('Create'), attempt, second + 40_000);
+  expect(going.interrupted).toEqual({ reason: 'CapacityUnavailable', since: second, at: second + 10_000 });
+  const later = lastReport(waiting('CapacityUnavailable'), going, second + 80_000);
+  expect(later.pending).toEqual({ reason: 'CapacityUnavailable', since: second + 80_000 });
+});
+
+test('a wait that ended in Ready is over', () => {
+  const scarce = lastReport(waiting('CapacityUnavailable'), undefined, second);
+  const attempt = lastReport(waiting('Create'), scarce, second + 1000);
+  const ready = lastReport({ observedGeneration: 1, conditions: [] }, attempt, second + 2000);
+  const later = lastReport(waiting('CapacityUnavailable'), ready, second + 3000);
+  expect(later.pending).toEqual({ reason: 'CapacityUnavailable', since: second + 3000 });
+});
