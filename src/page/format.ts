@@ -29,11 +29,16 @@ function withRest(count: number, unit: string, rest: number, restUnit: string): 
 }
 
 /** The time of the day, or with the date if it is another day; in the reader's zone. */
-export function clockTime(atMs: number, nowMs: number, timeZone?: string): string {
+export function clockTime(atMs: number, nowMs: number, timeZone?: string, isExact = false): string {
   const zone = timeZone === undefined ? {} : { timeZone };
   const date = new Date(atMs);
   const day = (ms: number) => new Date(ms).toLocaleDateString('en-CA', zone);
-  const time = date.toLocaleTimeString('en-GB', { ...zone, hour: '2-digit', minute: '2-digit' });
+  const time = date.toLocaleTimeString('en-GB', {
+    ...zone,
+    hour: '2-digit',
+    minute: '2-digit',
+    ...(isExact ? { second: '2-digit' } : {}),
+  });
   if (day(atMs) === day(nowMs)) return time;
   const isNear = Math.abs(atMs - nowMs) < 300 * 24 * hourMs;
   const shown = date.toLocaleDateString('en-GB', {

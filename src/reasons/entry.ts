@@ -90,6 +90,8 @@ export interface BlockingEntry extends ReasonEntry {
    * object that owns it shows the change.
    */
   readonly inPlan?: 'change' | 'protect' | 'release' | 'owner';
+  /** What the provider or the account has too little of: an object waits for it, until an attempt succeeds. */
+  readonly awaits?: string;
   /** A short form, where there is no room for more. */
   readonly brief?: string;
 }

@@ -134,6 +134,7 @@ export const waitsForOthers = {
     whose: 'provider',
     observed: 'yes',
     excuses: true,
+    awaits: 'capacity',
     see: 'concepts/capacity.md',
     meaning: 'The provider has too little capacity for it now.',
     remedy:
@@ -249,6 +250,7 @@ export const waitsForOthers = {
     observed: 'yes',
     excuses: true,
     forMoney: true,
+    awaits: 'funds',
     see: 'concepts/money.md#prices',
     meaning: 'The account has not enough balance for it.',
     remedy: 'Top up the account. If the account may be overdrawn, set the limit with `minimumBalanceMicros`.',

@@ -20,7 +20,8 @@ export const at = (secondsAgo: number) => new Date(nowMs - secondsAgo * 1000).to
 
 export function sentence(...parts: readonly (string | number)[]): Sentence {
   const made = parts.map((part) => (typeof part === 'string' ? { text: part } : { time: at(part) }));
-  return { parts: made, text: made.map((part) => ('time' in part ? part.time : part.text)).join('') };
+  const text = made.map((part) => ('time' in part ? part.time : part.text)).join('');
+  return { parts: made, text, answer: null };
 }
 
 export function row(key: string, more: Partial<Row> = {}): Row {
@@ -115,6 +116,7 @@ export const problems: readonly Problem[] = [
     since: at(7300),
     objects: [broken.key],
     message: 'ports: 8080 is there twice (fleet/web.yaml:14)',
+    answer: null,
     meaning: 'The document can not be used.',
     remedy: 'Correct the document. Until then, what exists stays as it is.',
     turn: 'user',
@@ -131,6 +133,7 @@ export const problems: readonly Problem[] = [
     since: at(630),
     objects: ['trainer', 'llm-2', 'llm-3', 'llm-4', 'rank-1'].map((name) => `ContainerService/shop/${name}`),
     message: 'no capacity for 4 GPUs in europe; 3 of 4 candidates are full',
+    answer: null,
     meaning: 'The provider has no room for it.',
     remedy: 'It is asked for again by itself. Allow other places to have it sooner.',
     turn: 'provider',
@@ -405,7 +408,7 @@ export const fleet: Fleet = {
   }),
   progress: { result: 'Waiting', message: '2 of 4 replicas are updated; the next one drains' },
   counts: { desiredReplicas: 4, availableReplicas: 3, updatedReplicas: 2, drainingReplicas: 1 },
-  steps: [{ updated: '25%' }, { pauseSeconds: 300 }, { updated: '100%' }],
+  steps: [{ updated: '25%' }, { pause: { seconds: 300 } }, { updated: '100%' }],
   rollout: { phase: 'Progressing', step: 2, message: 'revision r7 at step 2 of 3' },
   revisions: [
     { name: 'r7', outcome: 'Active', at: at(200), image: 'ghcr.io/acme/llm:7', reason: null },

@@ -100,7 +100,7 @@ test('an object shows drift with what becomes of it, its protection, and what wa
     'Registered train-3-days heartbeat 12 s ago, sent by this manager',
   ]);
   expect(textsOf(view, '[aria-labelledby=mutations] tbody tr')[0]).toBe(
-    '14:11 create-service generation 3 of the document refused CAPACITY_UNAVAILABLE: no hosts with 4 free GPUs 140 ms',
+    '14:11:30 create-service generation 3 of the document refused CAPACITY_UNAVAILABLE: no hosts with 4 free GPUs 140 ms',
   );
 });
 
@@ -150,7 +150,26 @@ test('a fleet shows its slots, with the revision that a slot has and the one it 
     '2 Working r5 → r7, europe draining',
     '3 Waiting r5 → r7, us-west',
   ]);
-  expect(textsOf(view, '[aria-current=step]')).toEqual(['pauseSeconds 300']);
+  expect(textsOf(view, '[aria-current=step]')).toEqual(['pause of 5 min']);
+});
+
+test('a fleet says why replicas are not as they are to be, without a click', () => {
+  const waiting = {
+    health: 'Waiting',
+    sentence: `Waits since ${made.at(630)}: a task protects it.`,
+  } as const;
+  const slots = made.slots.map((slot, index) => (index === 3 ? { ...slot, ...waiting } : slot));
+  expect(textsOf(fleetView({ fleet: made.fleet, slots }, now), '.reasons li')).toEqual([
+    'Replica 2 ready.',
+    'Replica 3 waits since 14:02: a task protects it.',
+  ]);
+  const many = Array.from({ length: 12 }, (_, slot) => ({
+    ...slots[3]!,
+    slot,
+    key: `${slots[3]!.key}${slot}`,
+  }));
+  const lines = textsOf(fleetView({ fleet: made.fleet, slots: many }, now), '.reasons li');
+  expect([lines.length, lines.at(-1)]).toEqual([6, 'and 7 more replicas']);
 });
 
 test('money shows each budget with what is used, reserved and expected', () => {
@@ -170,6 +189,17 @@ test('an account that fails says why, and since when it was not read', () => {
 test('a timeline says how far back it goes', () => {
   const limits = 'The newest 20 mutations of each object.';
   expect(textOf(timelineView({ query: {}, mutations: made.mutations, limits }, now))).toContain(limits);
+});
+
+test('what was refused several times in a row is one line, with the newest and how often', () => {
+  const [refused] = made.mutations;
+  if (!refused) throw new Error('there is one');
+  const other = { ...refused, object: 'ContainerService/shop/other', idempotencyKey: 'o' };
+  const times = [10, 70, 130].map((age) => ({ ...refused, at: made.at(age), idempotencyKey: `k${age}` }));
+  const view = timelineView({ query: {}, limits: '', mutations: [...times, other, refused] }, now);
+  const rows = textsOf(view, 'tbody tr');
+  expect(rows.map((row) => /\d×/.exec(row)?.[0])).toEqual(['3×', undefined, undefined]);
+  expect(rows[0]).toMatch(/^14:12:20 /);
 });
 
 test('without a manager at work, every view says so', () => {

@@ -1,5 +1,5 @@
 /** A health, with its colour, its shape and its word; and a sentence with its times in the reader's zone. */
-import { html, type TemplateResult } from 'lit-html';
+import { html, nothing, type TemplateResult } from 'lit-html';
 import type { Health, Row, Sentence } from '../shapes.ts';
 import type { Tone } from './marks.ts';
 import { moment, state, withTimes, type Now } from './texts.ts';
@@ -22,6 +22,13 @@ export function healthState(health: Health): TemplateResult {
 
 export function sentence({ parts }: Sentence, now: Now): TemplateResult {
   return html`${parts.map((part) => ('time' in part ? moment(part.time, now) : withTimes(part.text, now)))}`;
+}
+
+/** Of what is tried again and again. */
+export function lastAnswer(answer: string | null, now: Now): TemplateResult | typeof nothing {
+  return answer === null
+    ? nothing
+    : html`<p class="text muted small">Last answer: ${withTimes(answer, now)}</p>`;
 }
 
 /** What it is about, with what a list shows beside it. */

@@ -41,11 +41,24 @@ export function moment(at: string | undefined, { serverMs, timeZone }: Now): Tem
   >`;
 }
 
+/** With its second. */
+export function exactMoment(at: string, { serverMs, timeZone }: Now): TemplateResult {
+  const ms = Date.parse(at);
+  return html`<time class="nowrap" datetime=${at} title=${utc(ms)}
+    >${clockTime(ms, serverMs, timeZone, true)}</time
+  >`;
+}
+
 const timeInText = /(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?Z)/;
 
 /** A message, with the times in it (RFC 3339) in the reader's zone. */
 export function withTimes(message: string, now: Now): unknown {
   return message.split(timeInText).map((part, index) => (index % 2 === 1 ? moment(part, now) : part));
+}
+
+/** A sentence of Fleetkeeper, with what it has in backticks as code. */
+export function withCode(text: string): unknown {
+  return text.split('`').map((part, index) => (index % 2 === 1 ? html`<code>${part}</code>` : part));
 }
 
 function utc(ms: number): string {

@@ -1,7 +1,7 @@
 /** Accounts: whether they are read, how fast the API may be asked, quotas, and what is known of capacity. Pure. */
 import { html, nothing, type TemplateResult } from 'lit-html';
 import { bar } from '../parts/bar.ts';
-import { usd } from '../format.ts';
+import { counted, usd } from '../format.ts';
 import { ago, moment, state, type Now } from '../parts/texts.ts';
 import { linkTo } from '../route.ts';
 import type { AccountFacts } from '../shapes.ts';
@@ -65,7 +65,7 @@ function account(each: AccountFacts, now: Now): TemplateResult {
         ? nothing
         : html`<div class="body stack">
             <h3>Capacity</h3>
-            ${capacityTable(capacity, now)}
+            ${capacityOf(capacity, now)}
           </div>`
     }
   </section>`;
@@ -86,9 +86,26 @@ function quota({ resource, used, limit }: AccountFacts['quotas'][number]): Templ
   </div>`;
 }
 
+/** What is short is shown at once, and what was granted lately on request. */
+function capacityOf(capacity: AccountFacts['capacity'], now: Now): TemplateResult {
+  const scarce = capacity.filter((each) => each.state === 'Scarce');
+  const granted = capacity.filter((each) => each.state !== 'Scarce');
+  return html`
+    ${scarce.length === 0 ? html`<p class="muted">Nothing was refused lately.</p>` : capacityTable(scarce, now)}
+    ${
+      granted.length === 0
+        ? nothing
+        : html`<details>
+            <summary>${counted(granted.length, 'size')} granted</summary>
+            ${capacityTable(granted, now)}
+          </details>`
+    }
+  `;
+}
+
 function capacityTable(capacity: AccountFacts['capacity'], now: Now): TemplateResult {
   return html`<div class="scroll" tabindex="0" role="region" aria-label="Capacity">
-    <table>
+    <table class="stacked">
       <tbody>
         ${capacity.map((each) => {
           const isScarce = each.state === 'Scarce';

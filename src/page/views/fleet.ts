@@ -1,11 +1,12 @@
 /** A ServiceFleet: its slots as cells, the steps of its rollout, its revisions, and the commands that apply now. Pure. */
 import { html, nothing, type TemplateResult } from 'lit-html';
 import { repeat } from 'lit-html/directives/repeat.js';
+import { counted, duration } from '../format.ts';
 import { commandsPanel } from '../parts/commands.ts';
 import { healthState, sentence, tones } from '../parts/health.ts';
 import { objectHref } from '../parts/links.ts';
 import { marks } from '../parts/marks.ts';
-import { ago, state, type Now } from '../parts/texts.ts';
+import { ago, state, withTimes, type Now } from '../parts/texts.ts';
 import type { Fleet, Slot } from '../shapes.ts';
 
 export interface FleetModel {
@@ -31,6 +32,7 @@ export function fleetView({ fleet, slots }: FleetModel, now: Now): TemplateResul
       <div class="body stack">
         <p class="sentence">${sentence(object.sentence, now)}</p>
         <p class="muted">${progress.message}</p>
+        ${reasonsOf(slots, now)}
       </div>
     </section>
     <dl class="figures">
@@ -61,6 +63,28 @@ export function fleetView({ fleet, slots }: FleetModel, now: Now): TemplateResul
     </section>
     ${revisions(fleet, now)} ${commandsPanel(fleet.commands)}
   `;
+}
+
+const mostReasons = 5;
+
+/** Why replicas are not as they are to be, so that nobody has to look for the broken one. */
+function reasonsOf(slots: readonly Slot[], now: Now): TemplateResult | typeof nothing {
+  const behind = slots.filter(({ health }) => health !== 'Healthy');
+  if (behind.length === 0) return nothing;
+  const rest = behind.length - mostReasons;
+  return html`<ul class="reasons">
+    ${behind
+      .slice(0, mostReasons)
+      .map(
+        ({ slot, key, sentence: why }) =>
+          html`<li><a href=${objectHref(key)}>Replica ${slot}</a> ${withTimes(lowerFirst(why), now)}</li>`,
+      )}
+    ${rest > 0 ? html`<li class="muted">and ${counted(rest, 'more replica')}</li>` : nothing}
+  </ul>`;
+}
+
+function lowerFirst(text: string): string {
+  return `${text.slice(0, 1).toLowerCase()}${text.slice(1)}`;
 }
 
 function cell(slot: Slot): TemplateResult {
@@ -113,7 +137,19 @@ function textIn(value: unknown): string {
   return typeof value === 'string' ? value : JSON.stringify(value);
 }
 
+/** A step has one field. One of a newer version is shown as it is. */
 function stepText(step: Readonly<Record<string, unknown>>): string {
+  const { replicas, weight, pause } = step as {
+    readonly replicas?: number;
+    readonly weight?: number;
+    readonly pause?: { readonly seconds?: number };
+  };
+  if (replicas !== undefined) return counted(replicas, 'replica');
+  if (weight !== undefined) return `${weight} % of the replicas`;
+  if (pause)
+    return pause.seconds === undefined
+      ? 'pause until promoted'
+      : `pause of ${duration(1000 * pause.seconds)}`;
   return Object.entries(step)
     .map(([name, value]) => `${name} ${textIn(value)}`)
     .join(', ');
@@ -135,7 +171,7 @@ function revisions({ revisions: all }: Fleet, now: Now): TemplateResult | typeof
                   ${state(outcome === 'Failed' ? 'bad' : outcome === 'Healthy' ? 'ok' : 'idle', outcome)}
                   ${reason === null ? nothing : html`<div class="muted small">${reason}</div>`}
                 </td>
-                <td class="number muted">${ago(at, now)}</td>
+                <td class="number muted roomy">${ago(at, now)}</td>
               </tr>`,
           )}
         </tbody>

@@ -1,6 +1,6 @@
 /** What everything costs, by whom, and against which budget. Pure. */
 import { html, nothing, type TemplateResult } from 'lit-html';
-import { duration, percent, usd } from '../format.ts';
+import { counted, duration, percent, usd } from '../format.ts';
 import { bar } from '../parts/bar.ts';
 import { healthState } from '../parts/health.ts';
 import { objectHref } from '../parts/links.ts';
@@ -36,36 +36,38 @@ export function moneyView(money: Money): TemplateResult {
     ${isComplete ? nothing : html`<p class="banner">An account can't be read, so not everything is counted.</p>`}
     ${budgets(money)}
     <div class="grid2">
-      <section class="panel" aria-labelledby="groups">
-        <header><h2 id="groups">By ${by}</h2></header>
-        <div class="scroll" tabindex="0" role="region" aria-labelledby="groups">
-          <table>
-            <tbody>
-              ${rows.map(({ name, things, hourlyMicros }) => costLine(name ?? 'without', things, hourlyMicros, total.hourlyMicros))}
-              ${
-                omitted > 0
-                  ? html`<tr>
-                      <td class="muted" colspan="3">${omitted} more</td>
-                    </tr>`
-                  : nothing
-              }
-              ${
-                unmanaged.things > 0
-                  ? costLine(
-                      'not managed by Fleetkeeper',
-                      unmanaged.things,
-                      unmanaged.hourlyMicros,
-                      total.hourlyMicros,
-                    )
-                  : nothing
-              }
-            </tbody>
-          </table>
-        </div>
-      </section>
+      <div class="column">
+        <section class="panel" aria-labelledby="groups">
+          <header><h2 id="groups">By ${by}</h2></header>
+          <div class="scroll" tabindex="0" role="region" aria-labelledby="groups">
+            <table>
+              <tbody>
+                ${rows.map(({ name, things, hourlyMicros }) => costLine(name ?? 'without', things, hourlyMicros, total.hourlyMicros))}
+                ${
+                  omitted > 0
+                    ? html`<tr>
+                        <td class="muted" colspan="3">${omitted} more</td>
+                      </tr>`
+                    : nothing
+                }
+                ${
+                  unmanaged.things > 0
+                    ? costLine(
+                        'not managed by Fleetkeeper',
+                        unmanaged.things,
+                        unmanaged.hourlyMicros,
+                        total.hourlyMicros,
+                      )
+                    : nothing
+                }
+              </tbody>
+            </table>
+          </div>
+        </section>
+        ${accounts(money)}
+      </div>
       ${mostExpensive(money)}
     </div>
-    ${accounts(money)}
   `;
 }
 
@@ -73,7 +75,7 @@ function costLine(name: string, things: number, micros: number, total: number): 
   return html`<tr>
     <th scope="row" class="wide">
       ${name}
-      <div class="muted small">${things} ${things === 1 ? 'thing' : 'things'}</div>
+      <div class="muted small">${counted(things, 'object')}</div>
     </th>
     <td class="number">${perHour(micros)}</td>
     <td class="number muted">${percent(micros, total)}</td>

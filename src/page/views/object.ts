@@ -1,11 +1,11 @@
 /** One object: a sentence on why it is as it is; then drift, protection, what was done, cost, and its document. Pure. */
 import { html, nothing, type TemplateResult } from 'lit-html';
 import { commandsPanel } from '../parts/commands.ts';
-import { badges, healthState, sentence } from '../parts/health.ts';
+import { badges, healthState, lastAnswer, sentence } from '../parts/health.ts';
 import type { Tone } from '../parts/marks.ts';
 import { dayBars, type Day } from '../parts/days.ts';
 import { fleetHref, objectLink, shortName } from '../parts/links.ts';
-import { ago, moment, perHour, since, state, withTimes, type Now } from '../parts/texts.ts';
+import { ago, moment, perHour, since, state, withCode, withTimes, type Now } from '../parts/texts.ts';
 import { linkTo } from '../route.ts';
 import type { ObjectAnswer } from '../shapes.ts';
 import { mutationsTable } from './timeline.ts';
@@ -27,8 +27,9 @@ export function objectView(answer: ObjectAnswer, now: Now): TemplateResult {
     <section class="panel" aria-label="Why">
       <div class="body stack">
         <p class="sentence">${sentence(object.sentence, now)}</p>
-        ${plan.meaning === '' ? nothing : html`<p class="muted">${plan.meaning}</p>`}
-        ${plan.remedy === '' ? nothing : html`<p>${plan.remedy}</p>`} ${turnText(plan.turn)}
+        ${lastAnswer(object.sentence.answer, now)}
+        ${plan.meaning === '' ? nothing : html`<p class="muted">${withCode(plan.meaning)}</p>`}
+        ${plan.remedy === '' ? nothing : html`<p>${withCode(plan.remedy)}</p>`} ${turnText(plan.turn)}
       </div>
     </section>
     <div class="grid2">${facts(answer, now)} ${conditions(answer, now)}</div>
@@ -104,23 +105,32 @@ function conditions({ conditions: all }: ObjectAnswer, now: Now): TemplateResult
   return html`<section class="panel" aria-labelledby="conditions">
     <header><h2 id="conditions">Conditions</h2></header>
     <div class="scroll" tabindex="0" role="region" aria-labelledby="conditions">
-      <table>
+      <table class="stacked">
         <tbody>
           ${all.map(
-            ({ type, status, reason, message, lastTransitionTime }) =>
+            ({ type, status, reason, message, lastTransitionTime }, index) =>
               html`<tr>
-                <th scope="row">${state(toneOf(type, status), type)}</th>
-                <td class="nowrap">${status}</td>
-                <td class="wide">
-                  ${reason}${message === '' ? nothing : html`<div class="muted small">${withTimes(message, now)}</div>`}
-                </td>
-                <td class="number muted">${since(lastTransitionTime, now)}</td>
+                <th scope="row" class="brief">${state(toneOf(type, status), type)}</th>
+                <td class="nowrap brief">${status}</td>
+                <td class="wide">${reason}${messageOf(message, all.slice(0, index), now)}</td>
+                <td class="number muted roomy">${since(lastTransitionTime, now)}</td>
               </tr>`,
           )}
         </tbody>
       </table>
     </div>
   </section>`;
+}
+
+/** Several conditions often have the same message. It is there once. */
+function messageOf(
+  message: string,
+  before: ObjectAnswer['conditions'],
+  now: Now,
+): TemplateResult | typeof nothing {
+  if (message === '') return nothing;
+  const first = before.find((each) => each.message === message);
+  return html`<div class="muted small">${first ? `as ${first.type}` : withTimes(message, now)}</div>`;
 }
 
 function shownValue(of: unknown): string {

@@ -64,14 +64,14 @@ export function objectsView(model: ObjectsModel, now: Now): TemplateResult {
 }
 
 export function objectsTable(rows: readonly Row[], now: Now): TemplateResult {
-  return html`<table>
+  return html`<table class="list">
     <thead>
       <tr>
         <th scope="col">State</th>
         <th scope="col">Object</th>
         <th scope="col">Why</th>
-        <th scope="col" class="number">Cost</th>
-        <th scope="col" class="number">For</th>
+        <th scope="col" class="number roomy">Cost</th>
+        <th scope="col" class="number roomy">For</th>
       </tr>
     </thead>
     <tbody>
@@ -96,10 +96,10 @@ function line(row: Row, now: Now): TemplateResult {
       </div>
     </td>
     <td class="wide"><span title=${sentence.text}>${reason}</span></td>
-    <td class="number">
+    <td class="number roomy">
       ${hourlyMicros === null ? html`<span class="muted">–</span>` : perHour(hourlyMicros)}
     </td>
-    <td class="number muted">${since(row.since ?? undefined, now)}</td>
+    <td class="number muted roomy">${since(row.since ?? undefined, now)}</td>
   </tr>`;
 }
 

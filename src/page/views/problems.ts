@@ -3,8 +3,9 @@ import { html, nothing, type TemplateResult } from 'lit-html';
 import { repeat } from 'lit-html/directives/repeat.js';
 import { counted, duration, usd } from '../format.ts';
 import { marks } from '../parts/marks.ts';
+import { lastAnswer } from '../parts/health.ts';
 import { objectLink, shortName } from '../parts/links.ts';
-import { command, since, withTimes, type Now } from '../parts/texts.ts';
+import { command, since, withCode, withTimes, type Now } from '../parts/texts.ts';
 import { linkTo } from '../route.ts';
 import type { Problem, Problems, Summary } from '../shapes.ts';
 
@@ -62,29 +63,36 @@ function figures({ objects, health, burnMicrosPerHour, accounts, problems }: Sum
   const runways = accounts.flatMap(({ runwaySeconds }) => runwaySeconds ?? []);
   const changing = (health.Working ?? 0) + (health.Deleting ?? 0);
   return html`<dl class="figures">
-    ${figure('Healthy', html`${(health.Healthy ?? 0).toLocaleString('en-US')} <small>of ${objects.toLocaleString('en-US')}</small>`)}
-    ${figure('Critical', String(problems.critical), problems.critical > 0 ? 'bad' : '')}
-    ${figure('Changing', String(changing))} ${figure('Waiting', String(health.Waiting ?? 0))}
-    ${figure('Cost now', burnMicrosPerHour === null ? 'unknown' : html`${usd(burnMicrosPerHour)}<small>/h</small>`)}
-    ${figure('Balance lasts', runways.length === 0 ? '–' : duration(1000 * Math.min(...runways)))}
+    ${figure('Healthy', html`${(health.Healthy ?? 0).toLocaleString('en-US')} <small>of ${objects.toLocaleString('en-US')}</small>`, ofHealth('Healthy'))}
+    ${figure('Critical', String(problems.critical), undefined, problems.critical > 0 ? 'bad' : '')}
+    ${figure('Changing', String(changing), ofHealth('Working'))}
+    ${figure('Waiting', String(health.Waiting ?? 0), ofHealth('Waiting'))}
+    ${figure('Cost now', burnMicrosPerHour === null ? 'unknown' : html`${usd(burnMicrosPerHour)}<small>/h</small>`, linkTo(['money']))}
+    ${figure('Balance lasts', runways.length === 0 ? '–' : duration(1000 * Math.min(...runways)), linkTo(['money']))}
   </dl>`;
 }
 
-function figure(name: string, value: TemplateResult | string, tone = ''): TemplateResult {
+function ofHealth(health: string): string {
+  return linkTo(['objects'], { health });
+}
+
+/** `href`: where the objects are that it counts. */
+function figure(name: string, value: TemplateResult | string, href?: string, tone = ''): TemplateResult {
   return html`<div class=${tone}>
     <dt>${name}</dt>
-    <dd>${value}</dd>
+    <dd>${href === undefined ? value : html`<a href=${href}>${value}</a>`}</dd>
   </div>`;
 }
 
 function problem(each: Problem, now: Now): TemplateResult {
-  const { severity, message, remedy } = each;
+  const { severity, message, answer, remedy } = each;
   return html`<article class="problem ${severity}">
     ${severity === 'critical' ? marks.bad : marks.wait}
     <div class="stack">
       ${headOf(each, now)}
       <p class="text">${withTimes(message, now)}</p>
-      <p class="text muted">${remedy}</p>
+      ${lastAnswer(answer, now)}
+      <p class="text muted">${withCode(remedy)}</p>
       ${whoOf(each)} ${command(each.command)}
     </div>
   </article>`;

@@ -1,8 +1,8 @@
 /** Mutations, newest first: when, what, why, and what became of them. Pure. */
 import { html, nothing, type TemplateResult } from 'lit-html';
 import { repeat } from 'lit-html/directives/repeat.js';
-import { objectLink, shortName } from '../parts/links.ts';
-import { moment, state, withTimes, type Now } from '../parts/texts.ts';
+import { objectLink } from '../parts/links.ts';
+import { exactMoment, state, withTimes, type Now } from '../parts/texts.ts';
 import type { Tone } from '../parts/marks.ts';
 import { linkTo } from '../route.ts';
 import type { Mutation } from '../shapes.ts';
@@ -57,7 +57,7 @@ export function mutationsTable(
   now: Now,
   withObject: boolean,
 ): TemplateResult {
-  return html`<table>
+  return html`<table class="stacked">
     <thead>
       <tr>
         <th scope="col">When</th>
@@ -65,28 +65,54 @@ export function mutationsTable(
         ${withObject ? html`<th scope="col">Object</th>` : nothing}
         <th scope="col">Why</th>
         <th scope="col">Outcome</th>
-        <th scope="col" class="number">Took</th>
+        <th scope="col" class="number roomy">Took</th>
       </tr>
     </thead>
     <tbody>
       ${repeat(
-        mutations,
-        ({ idempotencyKey }) => idempotencyKey,
-        (each) =>
+        collapsed(mutations),
+        ({ mutation }) => mutation.idempotencyKey,
+        ({ mutation: each, times }) =>
           html`<tr>
-            <td class="muted">${moment(each.at, now)}</td>
-            <td class="nowrap">${each.action}</td>
-            ${withObject ? html`<td class="wide">${objectLink(each.object, shortName(each.object))}</td>` : nothing}
+            <td class="muted brief">${exactMoment(each.at, now)}</td>
+            <td class="nowrap brief">${each.action}</td>
+            ${withObject ? html`<td class="wide">${objectCell(each.object)}</td>` : nothing}
             <td class="wide">${each.why ?? html`<span class="muted">–</span>`}</td>
             <td class="wide">
               ${state(outcomes[each.outcome] ?? 'idle', each.outcome)}
+              ${times > 1 ? html`<span class="tag">${times}×</span>` : nothing}
               ${each.note === null ? nothing : html`<div class="muted small">${withTimes(each.note, now)}</div>`}
             </td>
-            <td class="number muted">${each.durationMs === null ? '–' : took(each.durationMs)}</td>
+            <td class="number muted roomy">${each.durationMs === null ? '–' : took(each.durationMs)}</td>
           </tr>`,
       )}
     </tbody>
   </table>`;
+}
+
+/** What was sent several times in a row, with the same outcome, is one line, with the newest; `times` counts them. */
+export function collapsed(
+  mutations: readonly Mutation[],
+): { readonly mutation: Mutation; readonly times: number }[] {
+  const lines: { mutation: Mutation; times: number }[] = [];
+  for (const mutation of mutations) {
+    const last = lines.at(-1);
+    if (last && isRepeated(last.mutation, mutation)) last.times += 1;
+    else lines.push({ mutation, times: 1 });
+  }
+  return lines;
+}
+
+function isRepeated(newer: Mutation, older: Mutation): boolean {
+  return (['object', 'action', 'outcome', 'note', 'why'] as const).every(
+    (field) => newer[field] === older[field],
+  );
+}
+
+function objectCell(key: string): TemplateResult {
+  const [kind = '', namespace = '', name = ''] = key.split('/');
+  return html`${objectLink(key, name)}
+    <div class="muted small">${kind} in ${namespace}</div>`;
 }
 
 const took = (ms: number) => (ms < 1000 ? `${ms} ms` : `${(ms / 1000).toFixed(1)} s`);

@@ -93,13 +93,22 @@ function row(node: TreeNode, canUnfold: boolean, isOpen: boolean, { onFold }: Tr
         : html`<span></span>`
     }
     <span class="name"
-      ><a href=${hrefOf(node)}>${name}</a>
+      >${nameOf(node)}
       <span class="muted small">${kind}</span>
       ${children > 0 && !canUnfold ? html`<span class="muted small">${counted(children, 'part')}</span>` : nothing}</span
     >
     <span>${isOpen ? healthState(node.health) : worst(node)}</span>
     <span class="muted small" title=${sentence}>${reason}</span>
   </div>`;
+}
+
+/** The namespace is the quiet part of a name. */
+function nameOf(node: TreeNode): TemplateResult {
+  const [namespace = '', ...rest] = node.name.split('/');
+  const name = rest.join('/');
+  return name === ''
+    ? html`<a href=${hrefOf(node)}>${node.name}</a>`
+    : html`<a href=${hrefOf(node)}><span class="muted">${namespace}/</span>${name}</a>`;
 }
 
 function worst({ worst: health, worstCount, children }: TreeNode): TemplateResult {

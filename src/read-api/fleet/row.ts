@@ -59,6 +59,7 @@ export function indexedRow({ record, open, isStale, createdAt }: RowInputs): Ind
   const step = nextStep(entry, open ? [open] : []);
   const about = isReason(step.reason) ? reasons[step.reason] : noReason;
   const health = healthOf(entry, about, isStale);
+  const [region, geography] = [placeOf(record, 'region'), placeOf(record, 'geography')];
   const row: Row = {
     key: record.key,
     kind: entry.kind,
@@ -69,12 +70,12 @@ export function indexedRow({ record, open, isStale, createdAt }: RowInputs): Ind
     reason: step.reason,
     since: step.since ?? null,
     turn: step.turn ?? null,
-    sentence: sentenceOf(entry, health, step),
+    sentence: sentenceOf(entry, health, step, geography ?? region),
     state: stateOf(entry) ?? null,
     account: accountOf(record) ?? null,
     fleet: record.derived?.owner ?? null,
-    region: placeOf(record, 'region'),
-    geography: placeOf(record, 'geography'),
+    region,
+    geography,
     hourlyMicros: numberIn(record.status, 'hourlyMicros') ?? null,
     protected: isTrue(entry, 'Protected'),
     drift: record.status?.drift?.length ?? 0,

@@ -1,5 +1,6 @@
 /** The sentence about an object: what it does or waits for, since when, and what follows. Pure. */
 import { oneLine, rfc3339 } from '../../base/index.ts';
+import { entryOf, isBlocking, isReason } from '../../reasons/index.ts';
 import type { NextStep } from '../../shown/description.ts';
 import type { StatusEntry } from '../../shown/entries.ts';
 import type { Health, Sentence } from '../schemas/parts.ts';
@@ -21,10 +22,18 @@ const starts: Readonly<Record<Health, string>> = {
 /** The longest message in it; all of it is in the conditions. */
 const longestMessage = 400;
 
-export function sentenceOf(entry: StatusEntry, health: Health, step: NextStep): Sentence {
+/** `place`: where it is to be. */
+export function sentenceOf(
+  entry: StatusEntry,
+  health: Health,
+  step: NextStep,
+  place: string | null,
+): Sentence {
   const parts: Part[] = [{ text: starts[health] }];
   if (step.since !== undefined) parts.push({ text: ' since ' }, { time: step.since });
-  parts.push({ text: health === 'Healthy' ? ` (${step.reason})` : `: ${shortened(step.message)}` });
+  const awaited = health === 'Waiting' ? awaitedBy(step.reason) : undefined;
+  if (awaited !== undefined) parts.push({ text: ` for ${awaited}${place === null ? '' : ` in ${place}`}` });
+  else parts.push({ text: health === 'Healthy' ? ` (${step.reason})` : `: ${shortened(step.message)}` });
   const retryAt = retryTime(entry);
   if (retryAt !== undefined) parts.push({ text: '; next attempt ' }, { time: retryAt });
   const refusals = refusalsOf(entry);
@@ -37,7 +46,21 @@ export function sentenceOf(entry: StatusEntry, health: Health, step: NextStep): 
   }
   parts.push({ text: '.' });
   const merged = withoutSeams(parts);
-  return { text: merged.map((part) => ('time' in part ? part.time : part.text)).join(''), parts: merged };
+  return {
+    text: merged.map((part) => ('time' in part ? part.time : part.text)).join(''),
+    parts: merged,
+    answer: awaited === undefined ? null : (lastAnswer(entry, step.reason) ?? shortened(step.message)),
+  };
+}
+
+function awaitedBy(reason: string): string | undefined {
+  return isReason(reason) && isBlocking(reason) ? entryOf(reason).awaits : undefined;
+}
+
+/** What the provider has answered to this object itself. */
+function lastAnswer({ record: { refusal } }: StatusEntry, reason: string): string | undefined {
+  if (!refusal || refusal.scarcity?.reason !== reason) return undefined;
+  return shortened(`${refusal.status} ${refusal.code}: ${refusal.message}`);
 }
 
 /** The end of a message, without its full stop. */

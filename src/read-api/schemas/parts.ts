@@ -32,6 +32,7 @@ export const sentence = z
   .object({
     text: text.describe('All of it, with times in UTC.'),
     parts: z.array(z.union([z.object({ text }), z.object({ time })])),
+    answer: text.nullable().describe('What the provider answered last to what is tried again.'),
   })
   .describe('What the object does or waits for, since when, and what follows.');
 export type Sentence = z.infer<typeof sentence>;
@@ -101,6 +102,7 @@ export const problem = z
       .max(5)
       .describe('The first of them; none: documents that are none of an object.'),
     message: text.describe('Of the first one.'),
+    answer: text.nullable().describe('What the provider answered last, if it is asked again and again.'),
     meaning: text,
     remedy: text,
     turn: z.enum(['user', 'provider', 'fleetkeeper']),

@@ -55,6 +55,7 @@ describe('the sentence', () => {
         lastTransitionTime: ago(1680),
       }),
       status: {
+        geography: 'europe',
         placement: ['Scarce', 'Scarce', 'Scarce', 'Used'].map((state) => ({
           candidate: 'c',
           replicas: 0,
@@ -80,13 +81,20 @@ describe('the sentence', () => {
     });
     const { row } = indexedRow({ record, open: undefined, isStale: false, createdAt: undefined });
     expect(row.sentence.text).toBe(
-      'Waits since 2026-11-27T13:32:00.000Z: no capacity in europe; next attempt 2026-11-27T14:01:00Z; refused 3 times; 3 of 4 candidates are full.',
+      'Waits since 2026-11-27T13:32:00.000Z for capacity in europe; next attempt 2026-11-27T14:01:00Z; refused 3 times; 3 of 4 candidates are full.',
     );
+    expect(row.sentence.answer).toBe('503 capacity: no room');
     expect(row.sentence.parts.filter((part) => 'time' in part)).toEqual([
       { time: '2026-11-27T13:32:00.000Z' },
       { time: '2026-11-27T14:01:00Z' },
     ]);
     expect(row.refusals).toBe(3);
+  });
+
+  test('has what is known of capacity where another object was refused for all', () => {
+    const message = '8 GPU were refused with 409 capacity_unavailable; trainer asks next for all';
+    const { sentence } = rowOf({ conditions: waiting('CapacityUnavailable', { message }) }).row;
+    expect([sentence.text, sentence.answer]).toEqual([`Waits since ${ago(600)} for capacity.`, message]);
   });
 
   test('counts from the reason, and not from the one before it, which the condition had as well', () => {
