@@ -163,11 +163,9 @@ test('a fleet says why replicas are not as they are to be, without a click', () 
     'Replica 2 ready.',
     'Replica 3 waits since 14:02: a task protects it.',
   ]);
-  const many = Array.from({ length: 12 }, (_, slot) => ({
-    ...slots[3]!,
-    slot,
-    key: `${slots[3]!.key}${slot}`,
-  }));
+  const many = Array.from({ length: 12 }, (_, slot) =>
+    Object.assign({}, slots[3], { slot, key: `s${slot}` }),
+  );
   const lines = textsOf(fleetView({ fleet: made.fleet, slots: many }, now), '.reasons li');
   expect([lines.length, lines.at(-1)]).toEqual([6, 'and 7 more replicas']);
 });
@@ -195,7 +193,9 @@ test('what was refused several times in a row is one line, with the newest and h
   const [refused] = made.mutations;
   if (!refused) throw new Error('there is one');
   const other = { ...refused, object: 'ContainerService/shop/other', idempotencyKey: 'o' };
-  const times = [10, 70, 130].map((age) => ({ ...refused, at: made.at(age), idempotencyKey: `k${age}` }));
+  const times = [10, 70, 130].map((age) =>
+    Object.assign({}, refused, { at: made.at(age), idempotencyKey: `k${age}` }),
+  );
   const view = timelineView({ query: {}, limits: '', mutations: [...times, other, refused] }, now);
   const rows = textsOf(view, 'tbody tr');
   expect(rows.map((row) => /\d×/.exec(row)?.[0])).toEqual(['3×', undefined, undefined]);
