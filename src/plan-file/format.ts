@@ -24,19 +24,22 @@ const field = z.strictObject({
   path: z.string(),
   desired: z.json().optional(),
   observed: z.json().optional(),
-  /** The Secret, ConfigMap or object that the value is taken from. */
-  from: z.string().optional(),
-  /** Of a variable or a credential: its keyed digest. */
-  value: z.string().optional(),
+  from: z.string().optional().describe('The Secret, ConfigMap or object that the value is taken from.'),
+  value: z
+    .string()
+    .optional()
+    .describe('Of a variable or a credential: its HMAC, with a key made of the API key.'),
 });
 
 const step = z.strictObject({
-  action: z.string(),
+  action: z
+    .string()
+    .describe(
+      'A request, or `protect`, `release`, `leave`; of a ServiceFleet `add`, `update`, `drain`, `leave`, `command`, and later `return`.',
+    ),
   fields: z.array(field),
-  /** Of everything that is sent, without the revision. */
-  fingerprint: digest,
-  /** Of a ServiceFleet: how many replicas at most. */
-  count: z.int().min(0).optional(),
+  fingerprint: digest.describe('Of everything that is sent, without revisions and marks.'),
+  count: z.int().min(0).optional().describe('Of a ServiceFleet: how many replicas at most.'),
 });
 
 const before = z.strictObject({
@@ -47,23 +50,24 @@ const before = z.strictObject({
 });
 
 const plannedObject = z.strictObject({
-  key: objectKey,
-  /** Null: the document is gone. */
-  documentDigest: digest.nullable(),
+  key: objectKey.describe('`Kind/namespace/name`.'),
+  documentDigest: digest
+    .nullable()
+    .describe('Of the document, without values of `env`; `null`: the document is gone.'),
   before,
-  steps: z.array(step),
-  later: z.array(step),
-  /** Why the first step is not taken at once: the reason of a wait. */
-  waits: z.string().optional(),
+  steps: z.array(step).describe('In their order.'),
+  later: z.array(step).describe('What follows from `steps`, in later passes.'),
+  waits: z.string().optional().describe('Why the first step has to wait.'),
   cost: z.record(z.string(), z.json()).optional(),
 });
 
 const account = z.strictObject({
   key: objectKey,
-  /** Null: the API does not show who it is. */
-  identityId: z.string().nullable(),
-  /** A keyed digest of a fixed text. Another one means another API key, so that values can't be compared. */
-  keyCheck: z.string().optional(),
+  identityId: z.string().nullable().describe('`null`: the API does not show who it is.'),
+  keyCheck: z
+    .string()
+    .optional()
+    .describe("An HMAC of a fixed text. Another one means another API key, so values can't be compared."),
 });
 
 export const planFileSchema = z.strictObject({
@@ -72,14 +76,14 @@ export const planFileSchema = z.strictObject({
   formatVersion: z.literal(formatVersion),
   createdAt: z.iso.datetime(),
   expiresAt: z.iso.datetime(),
-  fleetkeeper: z.string(),
-  source: z.string(),
+  fleetkeeper: z.string().describe('The version that made it.'),
+  source: z.string().describe('The folder as given. It is shown, not compared.'),
   accounts: z.array(account),
   objects: z.array(plannedObject).max(planFileLimits.objects),
-  allow: z.strictObject({ massChange: z.boolean() }),
+  allow: z.strictObject({ massChange: z.boolean().describe('As `--allow-mass-change` has allowed.') }),
   summary: z.record(z.string(), z.json()),
   cost: z.record(z.string(), z.json()),
-  digest,
+  digest: digest.describe('SHA-256 of the canonical JSON without this field.'),
 });
 
 export type PlanFile = Readonly<z.output<typeof planFileSchema>>;

@@ -19,15 +19,23 @@ const action = z.enum([...verbs, 'scale', 'replace', 'leave', 'protect', 'releas
 const difference = z
   .object({
     path: text.describe('As in the spec, without the values of an environment.'),
-    desired: z.unknown(),
-    observed: z.unknown(),
+    desired: z
+      .unknown()
+      .describe('What the document asks for. The name of a volume ends with `…` until a state file exists.'),
+    observed: z.unknown().describe('What is there. Absent in a creation.'),
     cause: text.optional().describe("Of drift: what the provider's events report."),
     from: text.optional().describe('The Secret, ConfigMap or object that the value is taken from.'),
   })
   .describe('A field that differs.');
 
 const variables = z
-  .object({ added: z.array(text), removed: z.array(text), changed: z.array(text) })
+  .object({
+    added: z.array(text),
+    removed: z.array(text),
+    changed: z
+      .array(text)
+      .describe('Empty where nobody knows which values differ: there is a difference of `env` then.'),
+  })
   .optional()
   .describe('Names of variables. Values are never shown.');
 
@@ -44,19 +52,21 @@ const cost = z
 
 const change = z.object({
   ...named,
-  action,
+  action: action.describe(
+    '`scale`: of a ServiceFleet. `protect`, `release`: of a task. `leave`: the document is gone, and `deletionPolicy: Retain` keeps the thing.',
+  ),
   reason: text.describe('As in docs/reference/reasons.md.'),
   drift: z.boolean().describe('Somebody else made the difference.'),
   differences: z.array(difference),
   variables,
-  cost: cost.optional(),
+  cost: cost.optional().describe('Micro-USD per hour. Absent where nothing changes.'),
   disruptive: z.literal(true).optional().describe('It may interrupt what runs in the service.'),
   overrides: text.optional().describe('The protection that it overrides.'),
   destroysData: z.literal(true).optional().describe('Data is deleted with the thing.'),
   replicas: z
     .array(z.object({ name: text, action: z.enum(['create', 'update', 'replace', 'delete', 'leave']) }))
     .optional()
-    .describe('Of a ServiceFleet.'),
+    .describe('Of a ServiceFleet: what happens in this rollout.'),
 });
 
 const held = z.object({
@@ -76,14 +86,14 @@ const budget = z.object({
   limitMicros: micros,
   nowMicros: micros,
   thenMicros: micros,
-  verdict: z.enum(['ok', 'near', 'exceeded']),
+  verdict: z.enum(['ok', 'near', 'exceeded']).describe('Of `thenMicros`.'),
   waiting: z.array(text).describe('Objects that will wait for it.'),
 });
 
 const total = z
   .object({
     currency: z.literal('USD'),
-    nowHourlyMicros: micros,
+    nowHourlyMicros: micros.describe('What everything in the accounts costs, whoever created it.'),
     thenHourlyMicros: micros,
     deltaHourlyMicros: micros,
     unpriced: count.describe('Changes without a known price.'),
@@ -102,63 +112,88 @@ const summary = z.object({
   drift: count,
   duplicates: count,
   unchanged: count,
-  waiting: count,
+  waiting: count.describe('Objects in `unclear`.'),
   problems: count,
-  replicas: z.object({ create: count, update: count, replace: count, delete: count }).optional(),
+  replicas: z
+    .object({ create: count, update: count, replace: count, delete: count })
+    .optional()
+    .describe('Of ServiceFleets, also those that follow later.'),
   unseen: count.optional().describe("Objects whose account can't be read."),
 });
 
 export const planSchema = z.object({
-  changes: z.array(change).describe('In the order in which an object needs them.'),
-  held: z.array(held).describe('What is not done now, and why.'),
+  changes: z
+    .array(change)
+    .describe('In the order in which an object needs them. An object with several steps has one for each.'),
+  held: z.array(held).describe('What is not done now, and why; also what the balance does not cover.'),
   unclear: z
     .array(z.object({ ...named, reason: text, message: text }))
-    .describe('What is to be done is not known yet.'),
-  duplicates: z.array(
-    z.object({
-      kind: text,
-      namespace: text,
-      object: text,
-      id: text,
-      name: text.optional(),
-      state: text.optional(),
-      hourlyMicros: micros.optional(),
-      message: text,
-    }),
-  ),
+    .describe(
+      'Waits, after which something may be done that is not known yet. `apply` and `destroy` ask before it.',
+    ),
+  duplicates: z
+    .array(
+      z.object({
+        kind: text,
+        namespace: text,
+        object: text,
+        id: text,
+        name: text.optional(),
+        state: text.optional(),
+        hourlyMicros: micros.optional(),
+        message: text,
+      }),
+    )
+    .describe("Things that carry an object's mark but are not recorded for it."),
   warnings: z
     .array(z.object({ ...named, rule: text, message: text }))
     .optional()
     .describe('Of the rules of `--policy`.'),
-  problems: z.array(
-    z.object({
-      file: text,
-      line: z.int().nullable(),
-      path: text.nullable(),
-      message: text,
-      remedy: text,
-      object: text.nullable().describe('`Kind/namespace/name`.'),
-    }),
-  ),
-  unreadAccounts: z.array(
-    z.object({
-      account: text.nullable(),
-      file: text.nullable(),
-      line: z.int().nullable(),
-      reason: text,
-      message: text,
-    }),
-  ),
+  problems: z
+    .array(
+      z.object({
+        file: text,
+        line: z.int().nullable(),
+        path: text.nullable(),
+        message: text,
+        remedy: text,
+        object: text.nullable().describe('`Kind/namespace/name`.'),
+      }),
+    )
+    .describe(
+      'What is wrong in the documents. With one of them the exit code is 1, as with an unread account, and with an object that is held for its documents alone.',
+    ),
+  unreadAccounts: z
+    .array(
+      z.object({
+        account: text.nullable().describe('`null`: the one of the environment.'),
+        file: text.nullable(),
+        line: z.int().nullable(),
+        reason: text,
+        message: text,
+      }),
+    )
+    .describe('Accounts that could not be read. Their objects are among `held`.'),
   cost: total,
   summary,
   overlay: z
-    .object({ source: text, documents: count, dryRun: count, builtIn: count, unchanged: count })
+    .object({
+      source: text,
+      documents: count,
+      dryRun: count.describe('Documents that the API server has checked by a dry run.'),
+      builtIn: count.describe('Documents that only the built-in schemas have checked.'),
+      unchanged: count.describe('Documents that change nothing.'),
+    })
     .optional()
-    .describe('Of `--with`.'),
+    .describe('Of `--with`: the folder, and how its documents were checked.'),
   partial: z
-    .object({ selected: z.array(z.object(named)), included: z.array(z.object(named)), omitted: count })
+    .object({
+      selected: z.array(z.object(named)),
+      included: z.array(z.object(named)).describe('What those need.'),
+      omitted: count.describe('Others, which are not planned.'),
+    })
     .optional()
-    .describe('Of a part of the fleet.'),
+    .describe('Of a part of the fleet: what was selected, and what that needs.'),
 });
 
 /** The compiler finds a plan that the schema does not describe. */

@@ -6,6 +6,7 @@ import { expect, test } from 'vitest';
 import { planJsonSchema, planSchemaFiles } from '../../../src/cli/output/plan-schema.ts';
 import { noPlan as plan } from '../../support/no-plan.ts';
 import { readPlanJson } from '../../support/plan-form.ts';
+import { planDocument, renderPlanDocument } from './plan-document.ts';
 
 const root = path.join(import.meta.dirname, '../../..');
 
@@ -15,6 +16,10 @@ test.each(planSchemaFiles())(
     expect(readFileSync(path.join(root, 'schemas', file), 'utf8')).toBe(text);
   },
 );
+
+test('docs/reference/plan.md is what is generated (else: npm run docs:plan)', () => {
+  expect(readFileSync(planDocument, 'utf8')).toBe(renderPlanDocument());
+});
 
 test('a later version may add fields, and may not leave any out', () => {
   const accepts = new Ajv({ strict: false }).compile(planJsonSchema(false));
