@@ -52,7 +52,7 @@ function rows({ properties = {}, required = [] }: Schema, prefix: string): strin
     const mark = required.includes(name) ? '' : '?';
     const place = `${prefix}${name}`;
     const own = `| \`${place}\`${mark} | ${typeOf(field)} | ${field.description ?? items?.description ?? ''} |`;
-    return [own, ...rows(items ?? field, items ? `${place}[].` : `${place}.`)];
+    return [own].concat(rows(items ?? field, items ? `${place}[].` : `${place}.`));
   });
 }
 
