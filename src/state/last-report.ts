@@ -73,7 +73,11 @@ function interruptedBy(
   if (reason === undefined || !before || wallMs === undefined) return undefined;
   const { pending, interrupted } = before;
   const known = interrupted ?? (pending && isWait(pending.reason) ? { ...pending, at: wallMs } : undefined);
-  if (!known || wallMs < known.at || wallMs - known.at > longestAttemptMs) return undefined;
+  if (!known) return undefined;
+  // While its account can't be read, nobody knows whether the wait has ended.
+  if (isUnread(reason)) return known;
+  if (pending && isUnread(pending.reason)) return { ...known, at: wallMs };
+  if (wallMs < known.at || wallMs - known.at > longestAttemptMs) return undefined;
   return isAttempt(reason) || reason === known.reason ? known : undefined;
 }
 
@@ -83,6 +87,10 @@ function isAttempt(reason: string): boolean {
   return isBlocking(reason) ? entryOf(reason).observed === 'soon' : reasons[reason].kind === 'doing';
 }
 
+function isUnread(reason: string): boolean {
+  return isReason(reason) && isBlocking(reason) && entryOf(reason).accountUnread === true;
+}
+
 function isWait(reason: string): boolean {
-  return isReason(reason) && isBlocking(reason) && !isAttempt(reason);
+  return isReason(reason) && isBlocking(reason) && !isAttempt(reason) && !isUnread(reason);
 }

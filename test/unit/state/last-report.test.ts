@@ -58,3 +58,13 @@ test('a wait that ended in Ready is over', () => {
   const later = lastReport(waiting('CapacityUnavailable'), ready, second + 3000);
   expect(later.pending).toEqual({ reason: 'CapacityUnavailable', since: second + 3000 });
 });
+
+test('an account that could not be read for an hour does not begin the wait anew', () => {
+  const scarce = lastReport(waiting('CapacityUnavailable'), undefined, second);
+  const unread = lastReport(waiting('ApiUnreachable'), scarce, second + 60_000);
+  const later = lastReport(waiting('ApiUnreachable'), unread, second + 3_600_000);
+  expect(later, 'nothing is written while it lasts').toEqual(unread);
+  expect(unread.pending).toEqual({ reason: 'ApiUnreachable', since: second + 60_000 });
+  const again = lastReport(waiting('AwaitingObservation'), later, second + 3_601_000);
+  expect(lastReport(waiting('CapacityUnavailable'), again, second + 3_605_000)).toEqual(scarce);
+});
