@@ -167,6 +167,18 @@ export function sameFleetFlags({
     .join(' ');
 }
 
+/** The same for commands that are pasted elsewhere: paths from the root. */
+export function sameFleetFlagsAnywhere(flags: Parameters<typeof sameFleetFlags>[0]): string {
+  const { source, state, kubeconfig } = flags;
+  const isFolder = source !== undefined && source !== 'kubernetes' && source !== '-';
+  return sameFleetFlags({
+    ...flags,
+    ...(isFolder ? { source: path.resolve(source) } : {}),
+    ...(state === undefined ? {} : { state: path.resolve(state) }),
+    ...(kubeconfig === undefined ? {} : { kubeconfig: path.resolve(kubeconfig) }),
+  });
+}
+
 /** As a shell takes it for one word. */
 export function shellWord(text: string): string {
   return /^[\w./:@%+=,-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`;

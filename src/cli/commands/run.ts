@@ -26,6 +26,7 @@ import {
   durationOption,
   parseAddress,
   sameFleetFlags,
+  sameFleetFlagsAnywhere,
   settleOption,
   stateFile,
   withFleetFlags,
@@ -186,7 +187,7 @@ function healthServerOf(
 ): ReturnType<typeof createHealthServer> {
   const { clock, hostname: host, pid } = context;
   const journal = new JournalReader(file);
-  const commandFlags = sameFleetFlags(flags);
+  const commandFlags = sameFleetFlagsAnywhere(flags);
   const source = new ManagerSource({ manager, journal, clock, version, commandFlags, host, pid });
   const readApi = flags.listen && createReadApi(context, flags, flags.listen, { source, logger, metrics });
   if (readApi) served.source = source;

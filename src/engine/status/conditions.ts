@@ -21,8 +21,8 @@
  *
  * `Protected`, `OutcomeUnknown` and `Duplicated` appear once they have been True. The others are always present.
  */
-import { rfc3339, unreachable } from '../../base/index.ts';
-import { nothingVisible, protectedReason, type Plan } from '../plan/index.ts';
+import { oneLine, rfc3339, unreachable } from '../../base/index.ts';
+import { nothingVisible, protectedReason, type Difference, type Plan } from '../plan/index.ts';
 import { entryOf, type Reason } from '../../reasons/index.ts';
 import type { Condition, ConditionStatus, ConditionType } from '../../resources/index.ts';
 import type { DriftEntry } from '../../state/index.ts';
@@ -188,8 +188,24 @@ function synced(plan: Plan): Statement {
       message: '',
     };
   }
-  const paths = plan.differences.map((difference) => difference.path);
-  return paths.length > 0
-    ? { status: 'False', reason: 'Differs', message: `differs: ${paths.join(', ')}` }
+  return plan.differences.length > 0
+    ? {
+        status: 'False',
+        reason: 'Differs',
+        message: `differs: ${plan.differences.map(shownDifference).join(', ')}`,
+      }
     : { status: 'Unknown', reason: 'NotCompared', message: '' };
+}
+
+/** Values of an environment are in no difference. */
+function shownDifference({ path, desired, observed, hidden }: Difference): string {
+  const isChange = observed !== undefined && observed !== null && desired !== undefined && !hidden;
+  return isChange ? `${path} (${briefly(observed)} → ${briefly(desired)})` : path;
+}
+
+const longestValue = 120;
+
+function briefly(value: unknown): string {
+  const text = oneLine(typeof value === 'string' ? value : JSON.stringify(value));
+  return text.length > longestValue ? `${text.slice(0, longestValue - 1)}…` : text;
 }

@@ -23,6 +23,7 @@ import type { AnswerContext } from './context.ts';
 export const afterMs = { critical: 0, warning: 300_000, info: Infinity } as const;
 
 const namesShown = 5;
+const mistakesShown = 10;
 
 export interface Problems {
   /** Worst first. */
@@ -67,7 +68,11 @@ function documentProblem(source: FleetSource): Problem | undefined {
   const found = source.documentProblems().filter(({ key }) => key === undefined || !source.store.record(key));
   const [first] = found;
   if (!first) return undefined;
-  const place = first.line === undefined ? first.file : `${first.file}:${first.line}`;
+  const mistakes = found.slice(0, mistakesShown).map((each) => ({
+    place: each.line === undefined ? each.file : `${each.file}:${each.line}`,
+    message: [...(each.path === undefined ? [] : [each.path]), each.message].join(': '),
+    remedy: each.remedy,
+  }));
   return {
     id: 'documents',
     reason: unusableReason,
@@ -78,7 +83,9 @@ function documentProblem(source: FleetSource): Problem | undefined {
     since: null,
     objects: [],
     answer: null,
-    message: [place, ...(first.path === undefined ? [] : [first.path]), first.message].join(': '),
+    message: `${mistakes[0]?.place}: ${mistakes[0]?.message}`,
+    health: 'Held',
+    mistakes,
     meaning: reasons[unusableReason].meaning,
     remedy: first.remedy,
     turn: 'user',
@@ -106,7 +113,9 @@ function problemOf(
     count: group.length,
     since: row.since,
     objects: firsts.map((each) => each.row.key),
+    health: row.health,
     message: row.sentence.text,
+    mistakes: [],
     answer: row.sentence.answer,
     meaning: entry?.meaning ?? '',
     remedy: entry?.remedy ?? '',

@@ -7,7 +7,8 @@
  * | `Unknown`   | it has no status yet                                                                             |
  * | `Suspended` | its reason is that a person, a window or a brake keeps it (`suspends` in the table of reasons)   |
  * | `Held`      | `Stalled` is True                                                                                |
- * | `Stale`     | its account was not read lately, or no process has observed the object since its start          |
+ * | `Stale`     | its account was not read lately, or no process has observed the object since its start; of a Budget, `WithinBudget` is Unknown |
+ * | `Down`      | `Reconciling` is True for a critical reason                                                      |
  * | `Waiting`, `Working` | `Reconciling` is True, by the kind of its reason                                        |
  * | `Healthy`, `Down`, `Waiting`, `Unknown` | `Ready`: True; False and not usable; False; Unknown                    |
  */
@@ -95,7 +96,7 @@ export function indexedRow({ record, open, isStale, createdAt }: RowInputs): Ind
 
 function healthOf(
   entry: StatusEntry,
-  about: Pick<ReasonEntry, 'kind' | 'suspends' | 'isDown'>,
+  about: Pick<ReasonEntry, 'kind' | 'severity' | 'suspends' | 'isDown'>,
   isStale: boolean,
 ): Health {
   const { record } = entry;
@@ -104,7 +105,8 @@ function healthOf(
   if (!record.status || record.status.conditions.length === 0) return 'Unknown';
   if (about.suspends) return 'Suspended';
   if (isStalled) return 'Held';
-  if (isStale) return 'Stale';
+  if (isStale || conditionOf(entry, 'WithinBudget')?.status === 'Unknown') return 'Stale';
+  if (isTrue(entry, 'Reconciling') && about.severity === 'critical') return 'Down';
   if (isTrue(entry, 'Reconciling')) return about.kind === 'doing' ? 'Working' : 'Waiting';
   const ready = conditionOf(entry, 'Ready')?.status ?? 'Unknown';
   if (ready === 'Unknown') return 'Unknown';

@@ -101,7 +101,11 @@ export const problem = z
       .array(objectKeyText)
       .max(5)
       .describe('The first of them; none: documents that are none of an object.'),
+    health: health.describe('Of the first one.'),
     message: text.describe('Of the first one.'),
+    mistakes: z
+      .array(z.object({ place: text, message: text, remedy: text }))
+      .describe('Of documents that are none of an object: the first ones, with file and line.'),
     answer: text.nullable().describe('What the provider answered last, if it is asked again and again.'),
     meaning: text,
     remedy: text,

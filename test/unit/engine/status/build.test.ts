@@ -68,6 +68,20 @@ function anIntent(outcome: Intent['outcome']): Intent {
   };
 }
 
+describe('what is not as declared', () => {
+  test('is named with both values', () => {
+    expect(condition(statusOf(guarded), 'Synced')?.message).toMatch(/^differs: image \(\S+ → b:2\)$/);
+  });
+
+  test('is named alone if its value is hidden, or if nothing is there yet', () => {
+    const changed = servicePlan({ spec: aSpec({ env: env({ TOKEN: 'new-secret' }) }), before: aSpec() });
+    const message = condition(statusOf(changed), 'Synced')?.message;
+    expect(message).toContain('differs: env');
+    expect(message).not.toContain('new-secret');
+    expect(condition(statusOf(servicePlan({ service: 'new' })), 'Synced')?.message).not.toContain('→');
+  });
+});
+
 describe('conditions', () => {
   test('in sync: ready, and nothing else to say', () => {
     expect(words(statusOf(inSync()))).toEqual([
