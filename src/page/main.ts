@@ -4,6 +4,7 @@
  */
 import { render } from 'lit-html';
 import { delayMs, next, start, type Connection, type ConnectionEvent } from './connection.ts';
+import { KeptViews } from './kept-views.ts';
 import { applied, nothingYet, type Live, type Sent } from './live.ts';
 import type { Now } from './parts/texts.ts';
 import { linkTo, routeOf, type Route } from './route.ts';
@@ -15,6 +16,8 @@ import { frame } from './views/frame.ts';
 import { content, streamOf, titleOf, type Shell } from './views/index.ts';
 
 const summaryMs = 5000;
+const foldsKey = 'unfolded';
+const mostFolds = 500;
 
 let route: Route = routeOf(location.hash);
 let connection: Connection = start;
@@ -30,7 +33,19 @@ let retry: ReturnType<typeof setTimeout> | undefined;
 let isDrawn = true;
 /** Milliseconds by which the clock of the server is ahead. */
 let aheadMs = 0;
-const unfolded = new Map<string, boolean>();
+const kept = new KeptViews();
+/** When what is shown was true; monotonic. */
+let shownAtMs = 0;
+const unfolded = foldsOf(sessionStorage.getItem(foldsKey));
+
+/** `text`: of the storage of this tab, which others may have written. */
+function foldsOf(text: string | null): Map<string, boolean> {
+  try {
+    return new Map(JSON.parse(text ?? '[]') as [string, boolean][]);
+  } catch {
+    return new Map();
+  }
+}
 
 function now(): Now {
   return { serverMs: Date.now() + aheadMs };
@@ -41,11 +56,11 @@ const shell: Shell = {
   isUnfolded: ({ id, parent }) => unfolded.get(id) ?? parent === null,
   onFold: (node) => {
     unfolded.set(node.id, !shell.isUnfolded(node));
+    sessionStorage.setItem(foldsKey, JSON.stringify([...unfolded].slice(-mostFolds)));
     draw();
   },
-  onFilter: (query) => {
-    location.hash = linkTo(['objects'], query);
-  },
+  // A filter is no step to go back to.
+  onFilter: (query) => location.replace(linkTo(['objects'], query)),
   onNext: () => void nextPage(),
 };
 
@@ -54,7 +69,8 @@ function draw(): void {
   isDrawn = false;
   requestAnimationFrame(() => {
     isDrawn = true;
-    document.title = `${titleOf(route)} · Fleetkeeper`;
+    const count = summary?.problems.forPerson ?? 0;
+    document.title = `${count > 0 ? `(${count}) ` : ''}${titleOf(route)} · Fleetkeeper`;
     const page = document.getElementById('page');
     if (page) render(picture(), page);
   });
@@ -63,9 +79,9 @@ function draw(): void {
 function picture(): unknown {
   if (connection.is === 'denied')
     return loginView({ status: connection.status, wasRefused, onToken: (token) => void logIn(token) });
-  const silentMs = connection.is === 'stale' ? performance.now() - connection.heardAt : 0;
+  const silentMs = connection.is === 'stale' ? performance.now() - shownAtMs : 0;
   return frame(
-    { route, connection, summary, silentMs, isOutdated, onReload: () => location.reload() },
+    { route, connection, summary, silentMs, isOutdated, onReload: () => location.reload(), onTry: connect },
     content(route, live, summary, shell, now()),
     now(),
   );
@@ -75,10 +91,19 @@ function happened(event: ConnectionEvent): void {
   connection = next(connection, event, performance.now());
   if (connection.is === 'denied') {
     live = nothingYet;
+    kept.clear();
     summary = undefined;
     summaryTag = undefined;
   }
+  if (connection.is === 'live') {
+    shownAtMs = connection.heardAt;
+    kept.keep(addressOf(route), live, shownAtMs);
+  }
   draw();
+}
+
+function addressOf(of: Route): string {
+  return streamOf(of)?.toString() ?? '';
 }
 
 /** With what was heard last, so nothing is lost and nothing comes twice. */
@@ -160,7 +185,9 @@ async function logIn(token: string): Promise<void> {
 }
 
 function restart(): void {
-  live = nothingYet;
+  // Without a connection, what was seen of this view before is better than nothing.
+  ({ live, atMs: shownAtMs } =
+    connection.is === 'live' ? { live: nothingYet, atMs: performance.now() } : kept.get(addressOf(route)));
   lastEventId = undefined;
   connect();
   void readSummary();
@@ -175,6 +202,15 @@ addEventListener('hashchange', () => {
     scrollTo(0, 0);
     document.getElementById('content')?.focus({ preventScroll: true });
   }
+});
+/** `/` is the search, as elsewhere. */
+addEventListener('keydown', (event) => {
+  const isTyping = event.target instanceof HTMLInputElement || event.target instanceof HTMLSelectElement;
+  if (event.key !== '/' || isTyping || event.ctrlKey || event.metaKey || event.altKey) return;
+  const search = document.querySelector<HTMLInputElement>('input[type=search]');
+  if (!search) return;
+  event.preventDefault();
+  search.focus();
 });
 document.addEventListener('visibilitychange', () => {
   connect();

@@ -6,7 +6,7 @@
  */
 import { rfc3339 } from '../base/index.ts';
 import { isBlocking, isReason, entryOf, reasons, sectionOf, type Turn } from '../reasons/index.ts';
-import { accountPlaceOf, stateTraitsOf, type Condition } from '../resources/index.ts';
+import { accountPlaceOf, stateTraitsOf, type Condition, type ObjectKey } from '../resources/index.ts';
 import type { Intent, SignOfLife } from '../state/index.ts';
 import { waitingFor } from './waiting-for.ts';
 import { conditionOf, statusItem, textOf, type StatusEntry } from './entries.ts';
@@ -24,6 +24,7 @@ export interface Described {
 /** A task that protects the object, or the object itself if it is one. */
 export interface ProtectingTask {
   readonly task: string;
+  readonly key: ObjectKey;
   readonly activityId: string | undefined;
   readonly isReleased: boolean;
   readonly state: string | undefined;
@@ -72,6 +73,7 @@ function protecting(entry: StatusEntry, sign: SignOfLife | undefined): Protectin
   return [
     {
       task: `${namespace}/${name}`,
+      key: record.key,
       activityId: textOf(record.status?.['activityId']),
       isReleased: activity?.isReleased ?? false,
       state: textOf(record.status?.['state']),

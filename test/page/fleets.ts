@@ -226,7 +226,7 @@ export function summary(more: Partial<Summary> = {}): Summary {
       }),
     ),
     reasons: [{ reason: 'NoCapacity', count: 9, severity: 'warning' }],
-    problems: { total: 2, objects: 10, critical: 1, first: [...problems] },
+    problems: { total: 2, objects: 10, critical: 1, forPerson: 1, first: [...problems] },
     suspended: [{ reason: 'Paused', count: 2 }],
     burnMicrosPerHour: 15_520_000,
     budgets: [...budgets],
@@ -343,6 +343,7 @@ function node(id: string, parent: string | null, depth: number, more: Partial<Tr
     worstCount: 1,
     below: {},
     children: 0,
+    hasReplicas: false,
     reason: 'Running',
     sentence: 'Ready.',
     ...more,
@@ -353,6 +354,7 @@ export const nodes: readonly TreeNode[] = [
   node('Account/shop/default', null, 1, { children: 3, worst: 'Held', worstCount: 1, reason: 'Connected' }),
   node('ServiceFleet/shop/llm', 'Account/shop/default', 2, {
     children: 4,
+    hasReplicas: false,
     worst: 'Waiting',
     worstCount: 3,
     health: 'Working',
@@ -371,6 +373,7 @@ export const nodes: readonly TreeNode[] = [
     worst: 'Held',
     reason: 'InvalidSpec',
     children: 1,
+    hasReplicas: false,
   }),
   node('StorageVolume/shop/data', broken.key, 3, { reason: 'Provisioned' }),
   node(suspended.key, 'Account/shop/default', 2, {

@@ -23,7 +23,8 @@ test('the start page has the worst problem first, with what to do and the comman
   expect(first).toContain('Correct the document.');
   expect(first).toContain('fleetkeeper describe ContainerService/web -n shop --source fleet');
   expect(second).toContain('and 4 more');
-  expect(textsOf(view, 'h1')).toEqual(['2 problems']);
+  expect(textsOf(view, 'h1')).toEqual(['1 problem']);
+  expect(textsOf(view, '[aria-labelledby=others] .reason')).toHaveLength(1);
 });
 
 test('without problems it says so, and how old its knowledge is', () => {
@@ -78,6 +79,7 @@ test('an object shows drift with what becomes of it, its protection, and what wa
     activities: [
       {
         task: 'train-3-days',
+        key: 'ProtectedTask/shop/train-3-days',
         activityId: 'a',
         state: 'Registered',
         isReleased: false,
@@ -213,6 +215,7 @@ test('without a manager at work, every view says so', () => {
     silentMs: 0,
     isOutdated: false,
     onReload: () => undefined,
+    onTry: () => undefined,
   } as const;
   expect(textsOf(frame(model, '', now), '[role=alert]')[0]).toContain(
     'No manager is at work (Lost on host-1',

@@ -2,10 +2,18 @@
 import { html, type TemplateResult } from 'lit-html';
 import { linkTo, linkToObject } from '../route.ts';
 
-/** `key`: KIND/NAMESPACE/NAME. */
-export function objectHref(key: string): string {
+/** `key`: KIND/NAMESPACE/NAME. What has replicas has a view of its own for them. */
+export function objectHref(key: string, hasReplicas = false): string {
   const [kind = '', namespace = '', name = ''] = key.split('/');
-  return linkToObject(kind, namespace, name);
+  return hasReplicas ? fleetHref(namespace, name) : linkToObject(kind, namespace, name);
+}
+
+/** An address elsewhere: a link with its host if it is https, else text. */
+export function foreignLink(address: string): TemplateResult {
+  const url = URL.canParse(address) ? new URL(address) : undefined;
+  return url?.protocol === 'https:'
+    ? html`<a href=${url.href} target="_blank" rel="noopener noreferrer">${address}</a>`
+    : html`<span>${address}</span>`;
 }
 
 export function objectLink(key: string, text = key): TemplateResult {

@@ -61,6 +61,11 @@ export function withCode(text: string): unknown {
   return text.split('`').map((part, index) => (index % 2 === 1 ? html`<code>${part}</code>` : part));
 }
 
+/** A name in one word, which a narrow column may break between its parts. */
+export function breakable(name: string): unknown {
+  return name.split(/(?<=[a-z])(?=[A-Z])/).map((part, index) => (index === 0 ? part : html`<wbr />${part}`));
+}
+
 function utc(ms: number): string {
   return new Date(ms)
     .toISOString()

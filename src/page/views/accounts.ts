@@ -26,7 +26,12 @@ function account(each: AccountFacts, now: Now): TemplateResult {
     [
       'Requests',
       requests &&
-        html`${requests.perSecond} of ${requests.limitPerSecond} a
+        html`${
+          requests.perSecond < requests.limitPerSecond
+            ? `slowed to ${requests.perSecond} of ${requests.limitPerSecond}`
+            : `up to ${requests.limitPerSecond}`
+        }
+        a
         second${
           requests.waiting > 0 ? `; ${requests.waiting} wait` : ''
         }${requests.throttled > 0 ? `; ${requests.throttled} answered with 429` : ''}${
@@ -72,7 +77,7 @@ function account(each: AccountFacts, now: Now): TemplateResult {
 }
 
 function condition({ up, isStale, failure, readAt }: AccountFacts): TemplateResult {
-  if (readAt === null) return state('idle', 'Never read');
+  if (readAt === null) return state('idle', 'Not read yet');
   if (isStale) return state('idle', 'Stale');
   if (failure !== null || !up) return state('bad', 'Failing');
   return state('ok', 'Read');

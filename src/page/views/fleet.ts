@@ -18,11 +18,16 @@ export function fleetView({ fleet, slots }: FleetModel, now: Now): TemplateResul
   const { object, progress, counts } = fleet;
   const number = (name: string) => counts[name] ?? 0;
   const wanted = number('desiredReplicas');
+  const revision = textIn(fleet.rollout?.['revision']);
+  const updated =
+    revision === ''
+      ? number('updatedReplicas')
+      : slots.filter(({ observedRevision }) => observedRevision === revision).length;
   return html`
     <header class="top">
       <div class="stack">
         <p class="crumbs">
-          ServiceFleet in ${object.namespace}, <a href=${objectHref(object.key)}>all that is known</a>
+          ServiceFleet in ${object.namespace}, <a href=${objectHref(object.key)}>conditions and document</a>
         </p>
         <h1>${object.name}</h1>
       </div>
@@ -41,8 +46,8 @@ export function fleetView({ fleet, slots }: FleetModel, now: Now): TemplateResul
         <dd>${number('availableReplicas')} <small>of ${wanted}</small></dd>
       </div>
       <div>
-        <dt>Updated</dt>
-        <dd>${number('updatedReplicas')} <small>of ${wanted}</small></dd>
+        <dt>${revision === '' ? 'Updated' : `At ${revision}`}</dt>
+        <dd>${updated} <small>of ${wanted}</small></dd>
       </div>
       <div>
         <dt>Protected</dt>
@@ -106,10 +111,11 @@ function rollout({ rollout: now, steps }: Fleet): TemplateResult | typeof nothin
   // It counts from 1; without one, all steps are done.
   const at = typeof now['step'] === 'number' ? now['step'] - 1 : steps.length;
   const phase = textIn(now['phase']);
+  const hasFailed = failedPhases.has(phase);
   return html`<section class="panel" aria-labelledby="rollout">
     <header>
       <h2 id="rollout">Rollout</h2>
-      <span>${phase}</span>
+      ${hasFailed ? state('bad', phase) : html`<span>${phase}</span>`}
     </header>
     <div class="body stack">
       ${
@@ -117,12 +123,11 @@ function rollout({ rollout: now, steps }: Fleet): TemplateResult | typeof nothin
           ? nothing
           : html`<ol class="steps">
               ${steps.map((step, index) => {
-                const isDone = index < at;
                 const isNow = index === at;
+                // Of a revision that has failed, no step is good news.
+                const tone = hasFailed ? 'idle' : index < at ? 'ok' : isNow ? 'busy' : 'idle';
                 return html`<li aria-current=${isNow ? 'step' : 'false'}>
-                  <span class="state ${isDone ? 'ok' : isNow ? 'busy' : 'idle'}"
-                    >${isDone ? marks.ok : isNow ? marks.busy : marks.idle}${stepText(step)}</span
-                  >
+                  <span class="state ${tone}">${marks[tone]}${stepText(step)}</span>
                 </li>`;
               })}
             </ol>`
@@ -131,6 +136,8 @@ function rollout({ rollout: now, steps }: Fleet): TemplateResult | typeof nothin
     </div>
   </section>`;
 }
+
+const failedPhases = new Set(['RollingBack', 'RolledBack']);
 
 function textIn(value: unknown): string {
   if (value === undefined) return '';

@@ -16,6 +16,7 @@ export interface FrameModel {
   /** The server has another version of the page. */
   readonly isOutdated: boolean;
   readonly onReload: () => void;
+  readonly onTry: () => void;
 }
 
 const views: readonly (readonly [view: ViewName, path: string, name: string])[] = [
@@ -72,10 +73,9 @@ function toContent(event: Event): void {
 
 function tally(view: ViewName, summary: Summary | undefined): TemplateResult | typeof nothing {
   if (!summary) return nothing;
-  if (view === 'problems' && summary.problems.total > 0)
-    return html`<span class="tally ${summary.problems.critical > 0 ? 'bad' : ''}"
-      >${summary.problems.total}</span
-    >`;
+  const { forPerson, critical } = summary.problems;
+  if (view === 'problems' && forPerson > 0)
+    return html`<span class="tally ${critical > 0 ? 'bad' : ''}">${forPerson}</span>`;
   if (view === 'objects') return html`<span class="tally">${summary.objects.toLocaleString('en-US')}</span>`;
   return nothing;
 }
@@ -89,9 +89,11 @@ function connection({ connection: now, summary, silentMs }: FrameModel, { server
     case 'loading':
       return shown('', now.attempt === 0 ? 'Loading' : 'No answer yet');
     case 'live': {
-      const { oldestReadAt = null } = summary ?? {};
+      const { oldestReadAt = null, accounts = [] } = summary ?? {};
       const read = oldestReadAt === null ? '' : `, read ${duration(serverMs - Date.parse(oldestReadAt))} ago`;
-      return shown('live', `Live${read}`);
+      // The page has a connection, and its manager has none: that is not the same.
+      const isBehind = accounts.some(({ isStale, up }) => isStale || !up);
+      return isBehind ? shown('stale', `Live; an account is not read`) : shown('live', `Live${read}`);
     }
     case 'stale':
       return shown('stale', `Stale for ${duration(silentMs)}`);
@@ -104,15 +106,17 @@ function shown(tone: string, text: string): TemplateResult {
   return html`<span class="connection ${tone}" role="status">${dot}${text}</span>`;
 }
 
-function stale({ connection: now, silentMs }: FrameModel): TemplateResult | typeof nothing {
+function stale({ connection: now, silentMs, onTry }: FrameModel): TemplateResult | typeof nothing {
   if (now.is === 'loading' && now.attempt > 0)
     return html`<p class="banner" role="alert">
       The server does not answer. The next attempt follows within ${duration(delayMs(now.attempt))}.
+      <button type="button" @click=${onTry}>Try now</button>
     </p>`;
   if (now.is !== 'stale') return nothing;
   return html`<p class="banner" role="alert">
-    Not connected. What is shown is ${duration(silentMs)} old; the next attempt follows within
-    ${duration(delayMs(now.attempt))}.
+    Not connected: the process that serves this page may have stopped. What is shown is ${duration(silentMs)}
+    old; the next attempt follows within ${duration(delayMs(now.attempt))}.
+    <button type="button" @click=${onTry}>Try now</button>
   </p>`;
 }
 

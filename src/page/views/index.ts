@@ -87,6 +87,7 @@ export function content(
   if (live.refusal !== undefined) return refusedView(live.refusal);
   if (route.view === 'unknown' || head === null) return missing(route);
   if (head === undefined) return html`<p class="muted" aria-busy="true">Loading …</p>`;
+  const { path } = route;
   const values = live.items.map(({ value }) => value);
   switch (route.view) {
     case 'problems':
@@ -97,7 +98,11 @@ export function content(
       return objectsView({ query: route.query, total, rows: values as Row[], kinds, healths, ...shell }, now);
     }
     case 'object':
-      return objectView(head as ObjectAnswer, now);
+      return objectView(
+        head as ObjectAnswer,
+        now,
+        summary?.budgets.find(({ key }) => key === path.join('/')),
+      );
     case 'tree': {
       const { omitted } = head as { readonly omitted: number };
       return treeView({ nodes: values as TreeNode[], omitted, ...shell });

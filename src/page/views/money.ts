@@ -16,10 +16,7 @@ export function moneyView(money: Money): TemplateResult {
     <header class="top">
       <div>
         <h1>Money</h1>
-        <p>
-          ${usd(total.hourlyMicros)} an hour now, about ${usd(total.hourlyMicros * 730)} a month of 730
-          h${total.unpriced > 0 ? `; ${total.unpriced} without a known price` : ''}
-        </p>
+        <p>${headline(money)}${total.unpriced > 0 ? `; ${total.unpriced} without a known price` : ''}</p>
       </div>
       <nav class="filters" aria-label="Grouping">
         ${sorts.map(
@@ -71,6 +68,14 @@ export function moneyView(money: Money): TemplateResult {
   `;
 }
 
+/** An account that can't be read costs something all the same. */
+function headline({ total, accounts: all, isComplete }: Money): string {
+  const known = all.filter(({ burnMicrosPerHour }) => burnMicrosPerHour !== null);
+  if (!isComplete && known.length === 0) return 'Not known: no account could be read yet';
+  const sums = `${usd(total.hourlyMicros)} an hour now, about ${usd(total.hourlyMicros * 730)} a month of 730 h`;
+  return isComplete ? sums : `At least ${sums}`;
+}
+
 function costLine(name: string, things: number, micros: number, total: number): TemplateResult {
   return html`<tr>
     <th scope="row" class="wide">
@@ -115,30 +120,35 @@ function budgets({ budgets: all }: Money): TemplateResult | typeof nothing {
   </section>`;
 }
 
-function budget(each: Budget): TemplateResult {
+export function budget(each: Budget): TemplateResult {
   const { key, mode, health, waiting, month } = each;
   const { hourlyMicros, hourlyLimitMicros, reservedMicros, spentMicros, monthlyLimitMicros, forecastMicros } =
     each;
   const [, namespace = '', name = ''] = key.split('/');
-  const [burn, spent] = [hourlyMicros ?? 0, spentMicros ?? 0];
   return html`<li class="body budget">
     <div class="line">
       <span
         ><a href=${objectHref(key)}>${name}</a> <span class="muted small">${namespace}, ${mode}</span></span
       >
       <span class="now"
-        >${healthState(health)}${waiting > 0 ? html` <span class="muted">${waiting} wait for it</span>` : nothing}</span
+        >${healthState(health)}${
+          waiting > 0
+            ? html` <a href=${linkTo(['objects'], { reason: 'BudgetExceeded' })}
+                >${counted(waiting, 'object waits', 'objects wait')} for it</a
+              >`
+            : nothing
+        }</span
       >
     </div>
     ${
       hourlyLimitMicros === null
         ? nothing
-        : limit('Now', burn, hourlyLimitMicros, '/h', { reserved: reservedMicros ?? 0 })
+        : limit('Now', hourlyMicros, hourlyLimitMicros, '/h', { reserved: reservedMicros ?? 0 })
     }
     ${
       monthlyLimitMicros === null
         ? nothing
-        : limit(month ?? 'This month', spent, monthlyLimitMicros, '', {
+        : limit(month ?? 'This month', spentMicros, monthlyLimitMicros, '', {
             forecast: forecastMicros ?? undefined,
           })
     }
@@ -147,17 +157,21 @@ function budget(each: Budget): TemplateResult {
 
 function limit(
   name: string,
-  used: number,
+  shown: number | null,
   most: number,
   unit: string,
   more: { reserved?: number; forecast?: number | undefined },
 ): TemplateResult {
   const { reserved = 0, forecast } = more;
+  const used = shown ?? 0;
   const extra = [
     ...(reserved > 0 ? [`${usd(reserved)}${unit} reserved`] : []),
     ...(forecast === undefined ? [] : [`${usd(forecast)} expected`]),
   ];
-  const text = `${usd(used)} of ${usd(most)}${unit}, ${percent(used, most)}`;
+  const text =
+    shown === null
+      ? `not known, of ${usd(most)}${unit}`
+      : `${usd(used)} of ${usd(most)}${unit}, ${percent(used, most)}`;
   return html`<div>
     <div class="line small">
       <span class="muted">${name}</span

@@ -4,13 +4,15 @@ import { commandsPanel } from '../parts/commands.ts';
 import { badges, healthState, lastAnswer, sentence } from '../parts/health.ts';
 import type { Tone } from '../parts/marks.ts';
 import { dayBars, type Day } from '../parts/days.ts';
-import { fleetHref, objectLink, shortName } from '../parts/links.ts';
+import { fleetHref, foreignLink, objectLink, shortName } from '../parts/links.ts';
 import { ago, moment, perHour, since, state, withCode, withTimes, type Now } from '../parts/texts.ts';
 import { linkTo } from '../route.ts';
-import type { ObjectAnswer } from '../shapes.ts';
+import type { Budget, ObjectAnswer } from '../shapes.ts';
+import { budget } from './money.ts';
 import { mutationsTable } from './timeline.ts';
 
-export function objectView(answer: ObjectAnswer, now: Now): TemplateResult {
+/** `ofBudget`: if it is one. */
+export function objectView(answer: ObjectAnswer, now: Now, ofBudget?: Budget): TemplateResult {
   const { object, plan, parent } = answer;
   const { kind, namespace, name, health } = object;
   return html`
@@ -22,19 +24,36 @@ export function objectView(answer: ObjectAnswer, now: Now): TemplateResult {
         </p>
         <h1>${name}</h1>
       </div>
-      <span class="now">${healthState(health)} ${badges(object)}</span>
+      <span class="now"
+        >${healthState(health)} ${badges(object)}
+        ${
+          object.replicas === null
+            ? nothing
+            : html`<a class="button" href=${fleetHref(namespace, name)}>Replicas and rollout</a>`
+        }</span
+      >
     </header>
     <section class="panel" aria-label="Why">
       <div class="body stack">
         <p class="sentence">${sentence(object.sentence, now)}</p>
         ${lastAnswer(object.sentence.answer, now)}
         ${plan.meaning === '' ? nothing : html`<p class="muted">${withCode(plan.meaning)}</p>`}
-        ${plan.remedy === '' ? nothing : html`<p>${withCode(plan.remedy)}</p>`} ${turnText(plan.turn)}
+        ${differences(answer)} ${plan.remedy === '' ? nothing : html`<p>${withCode(plan.remedy)}</p>`}
+        ${turnText(plan.turn, object.severity)}
       </div>
     </section>
-    <div class="grid2">${facts(answer, now)} ${conditions(answer, now)}</div>
-    ${days(answer)} ${drift(answer, now)} ${activities(answer, now)} ${mutations(answer, now)}
-    ${commandsPanel(answer.commands)}
+    ${
+      ofBudget
+        ? html`<ul class="panel">
+            ${budget(ofBudget)}
+          </ul>`
+        : nothing
+    }
+    <div class="grid2">
+      <div class="column">${facts(answer, now)} ${activities(answer, now)} ${days(answer)}</div>
+      ${conditions(answer, now)}
+    </div>
+    ${drift(answer, now)} ${mutations(answer, now)} ${commandsPanel(answer.commands)}
     <details class="panel">
       <summary>Document and status</summary>
       <pre class="document" tabindex="0">${answer.yaml}</pre>
@@ -42,7 +61,16 @@ export function objectView(answer: ObjectAnswer, now: Now): TemplateResult {
   `;
 }
 
-function turnText(turn: string | null): TemplateResult | typeof nothing {
+/** What is not as declared, as the condition has it. */
+function differences({ conditions: all }: ObjectAnswer): TemplateResult | typeof nothing {
+  const synced = all.find(({ type, reason }) => type === 'Synced' && reason === 'Differs');
+  return synced ? html`<p class="text">It ${synced.message}</p>` : nothing;
+}
+
+/** What only informs is no call for help. */
+function turnText(turn: string | null, severity: string): TemplateResult | typeof nothing {
+  if (turn === 'user' && severity === 'info')
+    return html`<p class="muted">It continues by itself; a person can end the wait.</p>`;
   if (turn === 'user') return html`<p>${state('bad', 'It waits for a person.')}</p>`;
   if (turn === 'provider')
     return html`<p>${state('wait', 'It is the provider’s turn. Nothing has to be done.')}</p>`;
@@ -61,7 +89,7 @@ function facts(
     ['In account', account && html`<a href=${linkTo(['objects'], { account })}>${account}</a>`],
     ['Fleet', fleet && html`<a href=${fleetHref(namespace, owner)}>${owner}</a>`],
     ['Place', geography ?? region],
-    ['Endpoint', typeof endpoint === 'string' ? endpoint : undefined],
+    ['Endpoint', typeof endpoint === 'string' ? foreignLink(endpoint) : undefined],
     [
       'Cost',
       cost.hourlyMicros === null
@@ -92,13 +120,23 @@ function facts(
 }
 
 /** Conditions that are good news when they are True. */
-const good = new Set(['Ready', 'Synced', 'Accepted', 'Allocated', 'SpendingAllowed', 'WithinBudget']);
+const good = new Set([
+  'Ready',
+  'Available',
+  'Synced',
+  'Accepted',
+  'Allocated',
+  'SpendingAllowed',
+  'WithinBudget',
+]);
+/** Conditions that are no news. */
+const neutral = new Set(['Protected']);
 
 function toneOf(type: string, status: string): Tone {
-  if (status === 'Unknown') return 'idle';
+  if (status === 'Unknown' || neutral.has(type)) return 'idle';
   if (good.has(type)) return status === 'True' ? 'ok' : 'wait';
   if (status !== 'True') return 'idle';
-  return type === 'Stalled' ? 'bad' : 'wait';
+  return type === 'Stalled' || type === 'RolledBack' ? 'bad' : 'wait';
 }
 
 function conditions({ conditions: all }: ObjectAnswer, now: Now): TemplateResult {
@@ -191,7 +229,7 @@ function activities({ activities: all }: ObjectAnswer, now: Now): TemplateResult
         (each) =>
           html`<li>
             ${state(each.isReleased ? 'idle' : 'ok', each.isReleased ? 'released' : (each.state ?? 'registered'))}
-            <strong>${each.task}</strong>
+            ${objectLink(each.key, each.task)}
             <span class="muted">
               ${each.heartbeatAt === null ? 'no heartbeat yet' : html`heartbeat ${ago(each.heartbeatAt, now)}`},
               sent by ${each.renewedBy}</span

@@ -4,7 +4,7 @@ import { repeat } from 'lit-html/directives/repeat.js';
 import { counted } from '../format.ts';
 import { badges, healthState } from '../parts/health.ts';
 import { objectHref } from '../parts/links.ts';
-import { perHour, since, type Now } from '../parts/texts.ts';
+import { breakable, perHour, since, type Now } from '../parts/texts.ts';
 import { linkTo } from '../route.ts';
 import type { Row } from '../shapes.ts';
 
@@ -18,6 +18,9 @@ export interface ObjectsModel {
   readonly onFilter: (query: Readonly<Record<string, string>>) => void;
   readonly onNext: () => void;
 }
+
+/** While somebody types, nothing is asked. */
+const typingMs = 300;
 
 /** Rows of a page. One with fewer is the last one. */
 export const pageSize = 100;
@@ -90,12 +93,12 @@ function line(row: Row, now: Now): TemplateResult {
   return html`<tr>
     <td>${healthState(health)}</td>
     <td class="wide">
-      <a href=${objectHref(key)}>${name}</a>
+      <a href=${objectHref(key, row.replicas !== null)}>${name}</a>
       <div class="muted small">
-        ${kind} in ${namespace}${place === null ? '' : `, ${place}`} ${badges(row)}
+        ${breakable(kind)} in ${namespace}${place === null ? '' : `, ${place}`} ${badges(row)}
       </div>
     </td>
-    <td class="wide"><span title=${sentence.text}>${reason}</span></td>
+    <td class="wide"><span title=${sentence.text}>${breakable(reason)}</span></td>
     <td class="number roomy">
       ${hourlyMicros === null ? html`<span class="muted">–</span>` : perHour(hourlyMicros)}
     </td>
@@ -104,6 +107,11 @@ function line(row: Row, now: Now): TemplateResult {
 }
 
 function filters({ query, kinds, healths, onFilter }: ObjectsModel): TemplateResult {
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  const soon = (name: string) => (event: Event) => {
+    clearTimeout(timer);
+    timer = setTimeout(() => set(name)(event), typingMs);
+  };
   const set = (name: string) => (event: Event) => {
     const { value } = event.target as HTMLInputElement;
     const { cursor: _, ...rest } = query;
@@ -126,7 +134,7 @@ function filters({ query, kinds, healths, onFilter }: ObjectsModel): TemplateRes
         maxlength="256"
         .value=${query['q'] ?? ''}
         placeholder="name, reason, account"
-        @change=${set('q')}
+        @input=${soon('q')}
     /></label>
     ${choice('kind', 'Kind', 'all', same(kinds))} ${choice('health', 'State', 'all', same(healths))}
     ${choice('sort', 'Order', '', Object.entries(sorts))}

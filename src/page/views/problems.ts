@@ -3,11 +3,11 @@ import { html, nothing, type TemplateResult } from 'lit-html';
 import { repeat } from 'lit-html/directives/repeat.js';
 import { counted, duration, usd } from '../format.ts';
 import { marks } from '../parts/marks.ts';
-import { lastAnswer } from '../parts/health.ts';
+import { lastAnswer, tones } from '../parts/health.ts';
 import { objectLink, shortName } from '../parts/links.ts';
 import { command, since, withCode, withTimes, type Now } from '../parts/texts.ts';
 import { linkTo } from '../route.ts';
-import type { Problem, Problems, Summary } from '../shapes.ts';
+import type { Health, Problem, Problems, Summary } from '../shapes.ts';
 
 export interface ProblemsModel {
   readonly head: Problems;
@@ -16,35 +16,54 @@ export interface ProblemsModel {
 }
 
 export function problemsView({ head, problems, summary }: ProblemsModel, now: Now): TemplateResult {
+  const own = problems.filter(needsPerson);
+  const others = problems.filter((each) => !needsPerson(each));
+  const rest = head.total - problems.length;
   return html`
     <header class="top">
       <div>
-        <h1>${head.total === 0 ? 'Nothing needs you' : counted(head.total, 'problem')}</h1>
+        <h1>${own.length === 0 && rest <= 0 ? 'Nothing needs you' : counted(own.length, 'problem')}</h1>
         <p>${summary ? readText(summary, now) : nothing}</p>
       </div>
     </header>
     ${summary ? figures(summary) : nothing}
     <section class="panel" aria-label="Problems">
       ${
-        problems.length === 0
+        own.length === 0
           ? html`<div class="empty">
               ${marks.ok}<strong>Nothing needs you</strong>What waits now continues by itself.
             </div>`
-          : repeat(
-              problems,
-              ({ id }) => id,
-              (each) => problem(each, now),
-            )
+          : listOf(own, now)
       }
-      ${
-        head.total > problems.length
-          ? html`<div class="body muted">and ${counted(head.total - problems.length, 'more problem')}</div>`
-          : nothing
-      }
+      ${rest > 0 ? html`<div class="body muted">and ${counted(rest, 'more problem')}</div>` : nothing}
     </section>
+    ${
+      others.length === 0
+        ? nothing
+        : html`<section class="panel" aria-labelledby="others">
+            <header>
+              <h2 id="others">Continues by itself</h2>
+              <span class="muted small">longer than usual</span>
+            </header>
+            ${listOf(others, now)}
+          </section>`
+    }
     ${head.suspended.length > 0 ? suspended(head) : nothing}
     ${(summary?.notes ?? []).map((note) => html`<p class="muted small">${note}</p>`)}
   `;
+}
+
+/** What is critical is for a person to know, whoever can end it. */
+function needsPerson({ turn, severity }: Problem): boolean {
+  return turn === 'user' || severity === 'critical';
+}
+
+function listOf(problems: readonly Problem[], now: Now): unknown {
+  return repeat(
+    problems,
+    ({ id }) => id,
+    (each) => problem(each, now),
+  );
 }
 
 function readText({ accounts, oldestReadAt }: Summary, now: Now): TemplateResult | string {
@@ -59,21 +78,24 @@ function readText({ accounts, oldestReadAt }: Summary, now: Now): TemplateResult
     : `All ${accounts.length} accounts were read in the last ${duration(ageMs)}.`;
 }
 
-function figures({ objects, health, burnMicrosPerHour, accounts, problems }: Summary): TemplateResult {
+/** Objects by health: together they are all. Those that are rare are shown only if there is one. */
+const always: readonly Health[] = ['Healthy', 'Waiting', 'Working'];
+
+function figures({ objects, health, burnMicrosPerHour, accounts }: Summary): TemplateResult {
   const runways = accounts.flatMap(({ runwaySeconds }) => runwaySeconds ?? []);
-  const changing = (health.Working ?? 0) + (health.Deleting ?? 0);
+  const shown = (Object.keys(tones) as Health[])
+    .toReversed()
+    .filter((each) => always.includes(each) || (health[each] ?? 0) > 0);
   return html`<dl class="figures">
-    ${figure('Healthy', html`${(health.Healthy ?? 0).toLocaleString('en-US')} <small>of ${objects.toLocaleString('en-US')}</small>`, ofHealth('Healthy'))}
-    ${figure('Critical', String(problems.critical), undefined, problems.critical > 0 ? 'bad' : '')}
-    ${figure('Changing', String(changing), ofHealth('Working'))}
-    ${figure('Waiting', String(health.Waiting ?? 0), ofHealth('Waiting'))}
+    ${shown.map((each) => {
+      const count = (health[each] ?? 0).toLocaleString('en-US');
+      const value =
+        each === 'Healthy' ? html`${count} <small>of ${objects.toLocaleString('en-US')}</small>` : count;
+      return figure(each, value, linkTo(['objects'], { health: each }), tones[each] === 'bad' ? 'bad' : '');
+    })}
     ${figure('Cost now', burnMicrosPerHour === null ? 'unknown' : html`${usd(burnMicrosPerHour)}<small>/h</small>`, linkTo(['money']))}
     ${figure('Balance lasts', runways.length === 0 ? '–' : duration(1000 * Math.min(...runways)), linkTo(['money']))}
   </dl>`;
-}
-
-function ofHealth(health: string): string {
-  return linkTo(['objects'], { health });
 }
 
 /** `href`: where the objects are that it counts. */
@@ -85,17 +107,35 @@ function figure(name: string, value: TemplateResult | string, href?: string, ton
 }
 
 function problem(each: Problem, now: Now): TemplateResult {
-  const { severity, message, answer, remedy } = each;
-  return html`<article class="problem ${severity}">
-    ${severity === 'critical' ? marks.bad : marks.wait}
+  const { severity, health, message, answer, remedy, mistakes } = each;
+  const tone = severity === 'critical' ? 'bad' : tones[health];
+  return html`<article class="problem ${tone}">
+    ${marks[tone]}
     <div class="stack">
       ${headOf(each, now)}
-      <p class="text">${withTimes(message, now)}</p>
-      ${lastAnswer(answer, now)}
-      <p class="text muted">${withCode(remedy)}</p>
+      ${
+        mistakes.length > 0
+          ? mistakesOf(each)
+          : html`<p class="text">${withTimes(message, now)}</p>
+              ${lastAnswer(answer, now)}
+              <p class="text muted">${withCode(remedy)}</p>`
+      }
       ${whoOf(each)} ${command(each.command)}
     </div>
   </article>`;
+}
+
+function mistakesOf({ mistakes, count }: Problem): TemplateResult {
+  return html`<ul class="mistakes">
+    ${mistakes.map(
+      ({ place, message, remedy }) =>
+        html`<li>
+          <code>${place}</code> ${message}
+          <div class="muted">${withCode(remedy)}</div>
+        </li>`,
+    )}
+    ${count > mistakes.length ? html`<li class="muted">and ${count - mistakes.length} more</li>` : nothing}
+  </ul>`;
 }
 
 /** Without objects, it is about documents that are none of an object. */
@@ -126,12 +166,12 @@ function headOf(
   </div>`;
 }
 
-function whoOf({ objects, count }: Problem): TemplateResult | typeof nothing {
+function whoOf({ objects, count, reason, account }: Problem): TemplateResult | typeof nothing {
   if (objects.length === 0) return nothing;
   const rest = count - objects.length;
   return html`<p class="who">
     ${objects.map((key) => objectLink(key, shortName(key)))}
-    ${rest > 0 ? html`<span class="muted">and ${rest} more</span>` : nothing}
+    ${rest > 0 ? html`<a href=${linkTo(['objects'], { reason, ...(account === null ? {} : { account }) })}>and ${rest} more</a>` : nothing}
   </p>`;
 }
 

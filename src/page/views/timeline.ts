@@ -2,7 +2,7 @@
 import { html, nothing, type TemplateResult } from 'lit-html';
 import { repeat } from 'lit-html/directives/repeat.js';
 import { objectLink } from '../parts/links.ts';
-import { exactMoment, state, withTimes, type Now } from '../parts/texts.ts';
+import { breakable, exactMoment, state, withTimes, type Now } from '../parts/texts.ts';
 import type { Tone } from '../parts/marks.ts';
 import { linkTo } from '../route.ts';
 import type { Mutation } from '../shapes.ts';
@@ -90,7 +90,7 @@ export function mutationsTable(
   </table>`;
 }
 
-/** What was sent several times in a row, with the same outcome, is one line, with the newest; `times` counts them. */
+/** What was refused several times in a row is one line, with the newest; `times` counts them. What was applied is always a line. */
 export function collapsed(
   mutations: readonly Mutation[],
 ): { readonly mutation: Mutation; readonly times: number }[] {
@@ -104,6 +104,7 @@ export function collapsed(
 }
 
 function isRepeated(newer: Mutation, older: Mutation): boolean {
+  if (newer.outcome === 'applied') return false;
   return (['object', 'action', 'outcome', 'note', 'why'] as const).every(
     (field) => newer[field] === older[field],
   );
@@ -112,7 +113,7 @@ function isRepeated(newer: Mutation, older: Mutation): boolean {
 function objectCell(key: string): TemplateResult {
   const [kind = '', namespace = '', name = ''] = key.split('/');
   return html`${objectLink(key, name)}
-    <div class="muted small">${kind} in ${namespace}</div>`;
+    <div class="muted small">${breakable(kind)} in ${namespace}</div>`;
 }
 
 const took = (ms: number) => (ms < 1000 ? `${ms} ms` : `${(ms / 1000).toFixed(1)} s`);

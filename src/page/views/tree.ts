@@ -5,7 +5,7 @@ import { counted } from '../format.ts';
 import { healthState, tones } from '../parts/health.ts';
 import { objectHref } from '../parts/links.ts';
 import { folded, unfolded } from '../parts/marks.ts';
-import { state } from '../parts/texts.ts';
+import { breakable, state } from '../parts/texts.ts';
 import { linkTo } from '../route.ts';
 import type { TreeNode } from '../shapes.ts';
 
@@ -98,7 +98,7 @@ function row(node: TreeNode, canUnfold: boolean, isOpen: boolean, { onFold }: Tr
       ${children > 0 && !canUnfold ? html`<span class="muted small">${counted(children, 'part')}</span>` : nothing}</span
     >
     <span>${isOpen ? healthState(node.health) : worst(node)}</span>
-    <span class="muted small" title=${sentence}>${reason}</span>
+    <span class="muted small" title=${sentence}>${breakable(reason)}</span>
   </div>`;
 }
 
@@ -115,7 +115,7 @@ function worst({ worst: health, worstCount, children }: TreeNode): TemplateResul
   return state(tones[health], children > 0 && worstCount > 1 ? `${worstCount} ${health}` : health);
 }
 
-function hrefOf({ id }: TreeNode): string {
+function hrefOf({ id, hasReplicas }: TreeNode): string {
   const account = id.startsWith('account:') ? id.slice('account:'.length) : undefined;
-  return account === undefined ? objectHref(id) : linkTo(['objects'], { account });
+  return account === undefined ? objectHref(id, hasReplicas) : linkTo(['objects'], { account });
 }

@@ -156,8 +156,9 @@ function planOf({ next }: Described): ObjectAnswer['plan'] {
 
 function activitiesOf({ protection }: Described, place: 'folder' | 'cluster'): ObjectAnswer['activities'] {
   const renewedBy = place === 'folder' ? 'this manager' : 'the leader of the operator';
-  return protection.map(({ task, activityId, state, isReleased, ready, heartbeatAt }) => ({
+  return protection.map(({ task, key, activityId, state, isReleased, ready, heartbeatAt }) => ({
     task,
+    key,
     activityId: activityId ?? null,
     state: state ?? null,
     isReleased,

@@ -32,6 +32,7 @@ export function summaryOf(context: AnswerContext): Summary {
       total: problems.length,
       objects: troubled,
       critical: problems.filter(({ severity }) => severity === 'critical').length,
+      forPerson: problems.filter(({ turn, severity }) => turn === 'user' || severity === 'critical').length,
       first: problems.slice(0, problemsShown),
     },
     suspended: suspendedBy(context),

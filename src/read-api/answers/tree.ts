@@ -120,6 +120,7 @@ function nodeOf({ key, parent, row, below, children, worst }: Branch, depth: num
     worstCount: isOwn + (below[worst] ?? 0),
     below: shownTally(below),
     children,
+    hasReplicas: row ? row.replicas !== null : false,
     reason: row?.reason ?? 'NotLookedAt',
     sentence: row?.sentence.text ?? 'It has no document here.',
   };

@@ -94,7 +94,13 @@ export const summary = z.object({
   reasons: z
     .array(z.object({ reason: text, count, severity: z.enum(['info', 'warning', 'critical']) }))
     .describe('Of objects that are not Healthy.'),
-  problems: z.object({ total: count, objects: count, critical: count, first: z.array(problem).max(20) }),
+  problems: z.object({
+    total: count,
+    objects: count,
+    critical: count,
+    forPerson: count.describe('Those that only a person can end, and critical ones.'),
+    first: z.array(problem).max(20),
+  }),
   suspended: z.array(z.object({ reason: text, count })),
   burnMicrosPerHour: micros.nullable(),
   budgets: z.array(budget).max(100),
@@ -147,6 +153,7 @@ export const object = z.object({
   activities: z.array(
     z.object({
       task: text,
+      key: objectKeyText,
       activityId: text.nullable(),
       state: text.nullable(),
       isReleased: z.boolean(),
@@ -179,6 +186,7 @@ export const treeNode = z
     worstCount: count.describe('How many of these have that.'),
     below: byHealth,
     children: count.describe('Directly below it, shown or not.'),
+    hasReplicas: z.boolean().describe('`/fleets` has it.'),
     reason: text,
     sentence: text,
   })
