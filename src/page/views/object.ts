@@ -64,7 +64,8 @@ export function objectView(answer: ObjectAnswer, now: Now, ofBudget?: Budget): T
 /** What is not as declared, as the condition has it. */
 function differences({ conditions: all }: ObjectAnswer): TemplateResult | typeof nothing {
   const synced = all.find(({ type, reason }) => type === 'Synced' && reason === 'Differs');
-  return synced ? html`<p class="text">It ${synced.message}</p>` : nothing;
+  // Of what is not there yet, every field differs.
+  return synced?.message.includes('→') ? html`<p class="text">It ${synced.message}</p>` : nothing;
 }
 
 /** What only informs is no call for help. */
@@ -78,7 +79,7 @@ function turnText(turn: string | null, severity: string): TemplateResult | typeo
 }
 
 function facts(
-  { object, cost, document, labels, deletionRequestedAt, createdAt, observed }: ObjectAnswer,
+  { object, cost, document, labels, deletionRequestedAt, createdAt, observed, spec }: ObjectAnswer,
   now: Now,
 ) {
   const { account, region, geography, state: shown, fleet, namespace } = object;
@@ -89,6 +90,8 @@ function facts(
     ['In account', account && html`<a href=${linkTo(['objects'], { account })}>${account}</a>`],
     ['Fleet', fleet && html`<a href=${fleetHref(namespace, owner)}>${owner}</a>`],
     ['Place', geography ?? region],
+    ['Image', typeof spec['image'] === 'string' && html`<code>${spec['image']}</code>`],
+    ['Resources', resourcesOf(spec['resources'])],
     ['Endpoint', typeof endpoint === 'string' ? foreignLink(endpoint) : undefined],
     [
       'Cost',
@@ -117,6 +120,20 @@ function facts(
       )}
     </dl>
   </section>`;
+}
+
+/** `8 GPU, 64 CPU, 512 GB`, of what has such. */
+function resourcesOf(resources: unknown): string {
+  const { gpuCount = 0, cpu = 0, memoryGb = 0 } = (resources ?? {}) as Readonly<Record<string, number>>;
+  const parts = [
+    [gpuCount, 'GPU'],
+    [cpu, 'CPU'],
+    [memoryGb, 'GB'],
+  ] as const;
+  return parts
+    .filter(([amount]) => amount > 0)
+    .map(([amount, unit]) => `${amount} ${unit}`)
+    .join(', ');
 }
 
 /** Conditions that are good news when they are True. */

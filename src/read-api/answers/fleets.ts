@@ -54,7 +54,9 @@ export function fleetAnswer(context: AnswerContext, key: ObjectKey): FleetAnswer
     rollout: (status?.['rollout'] as Record<string, unknown> | undefined) ?? null,
     revisions: shownRevisions(record),
     placement: (status?.['placement'] as Record<string, unknown>[] | undefined) ?? [],
-    commands: statusEntries([record]).flatMap((entry) => commandsFor(entry, source.commandFlags)),
+    commands: statusEntries([record]).flatMap((entry) =>
+      commandsFor(entry, source.commandFlags, indexed.row.reason),
+    ),
   };
 }
 

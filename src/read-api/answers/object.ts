@@ -65,7 +65,7 @@ export function objectAnswer(context: AnswerContext, key: ObjectKey): ObjectAnsw
       hourlyMicros: indexed.row.hourlyMicros,
       basis: indexed.row.hourlyMicros === null ? 'unknown' : 'observed',
     },
-    commands: commandsFor(entry, source.commandFlags),
+    commands: commandsFor(entry, source.commandFlags, indexed.row.reason),
     parent: parentIn(context, key) ?? null,
     yaml: yamlOf(entry, annotations),
   };

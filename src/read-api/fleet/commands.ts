@@ -1,4 +1,5 @@
 /** Commands to copy: those of the command line that apply to an object now. Pure. */
+import { isReason, reasons } from '../../reasons/index.ts';
 import { parseObjectKey, traitsOf, type ObjectKey } from '../../resources/index.ts';
 import { conditionOf, type StatusEntry } from '../../shown/entries.ts';
 
@@ -13,7 +14,8 @@ export function showCommand(key: ObjectKey, flags: string): string {
   return commandLine(`describe ${kind}/${name}`, namespace, flags);
 }
 
-export function commandsFor(entry: StatusEntry, flags: string): CopiedCommand[] {
+/** `reason`: why it is as it is. */
+export function commandsFor(entry: StatusEntry, flags: string, reason: string): CopiedCommand[] {
   const { record, kind, namespace, name } = entry;
   const line = (text: string) => commandLine(text, namespace, flags);
   const commands: CopiedCommand[] = [
@@ -34,6 +36,8 @@ export function commandsFor(entry: StatusEntry, flags: string): CopiedCommand[] 
       { what: 'confirm that it did not', text: line(`${resolve} --not-applied`) },
     );
   }
+  if (isReason(reason) && reasons[reason].kind !== 'ready')
+    commands.push({ what: `read what ${reason} means`, text: `fleetkeeper explain ${reason}` });
   return commands;
 }
 

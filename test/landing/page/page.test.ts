@@ -144,11 +144,16 @@ testInBrowser(
   'without its manager the page keeps what it has, says how old it is, and is live again with the next one',
   async () => {
     const { fleet, manager, url } = await createWorld();
-    const { page } = await openPage(`${url}/#/objects`);
+    const { page } = await openPage(`${url}/#/money`);
+    await page.getByText('Most expensive').waitFor();
+    await page.goto(`${url}/#/objects`);
     await page.getByRole('link', { name: 'web' }).waitFor();
     await manager.kill('SIGKILL');
     await page.getByRole('alert').getByText('Not connected').waitFor();
     expect(await page.getByRole('link', { name: 'web' }).count()).toBe(1);
+    await page.getByRole('link', { name: 'Money' }).click();
+    await page.getByText('Most expensive').waitFor();
+    await page.getByRole('alert').getByText('Not connected').waitFor();
     fleet.run('--listen', new URL(url).host);
     await page.getByText(/^Live/).waitFor();
     expect(await page.getByRole('alert').count()).toBe(0);

@@ -159,6 +159,7 @@ describe('an object', () => {
       'fleetkeeper rollout promote llm -n default --source fleet',
       'fleetkeeper rollout freeze llm -n default --source fleet',
       'fleetkeeper rollout abort llm -n default --source fleet',
+      'fleetkeeper explain RolloutPaused',
     ]);
     const web = await ask(world, '/api/v1/objects/csvc/default/web');
     expect(web.body.activities).toMatchObject([
