@@ -18,6 +18,8 @@ import { content, streamOf, titleOf, type Shell } from './views/index.ts';
 const summaryMs = 5000;
 const foldsKey = 'unfolded';
 const mostFolds = 500;
+/** So long after the last letter, the server is asked. */
+const typingMs = 300;
 
 let route: Route = routeOf(location.hash);
 let connection: Connection = start;
@@ -30,6 +32,7 @@ let wasRefused = false;
 let lastEventId: string | undefined;
 let stream = new AbortController();
 let retry: ReturnType<typeof setTimeout> | undefined;
+let typing: ReturnType<typeof setTimeout> | undefined;
 let isDrawn = true;
 /** Milliseconds by which the clock of the server is ahead. */
 let aheadMs = 0;
@@ -61,6 +64,10 @@ const shell: Shell = {
   },
   // A filter is no step to go back to.
   onFilter: (query) => location.replace(linkTo(['objects'], query)),
+  onType: (query) => {
+    clearTimeout(typing);
+    typing = setTimeout(() => shell.onFilter(query), typingMs);
+  },
   onNext: () => void nextPage(),
 };
 

@@ -109,6 +109,7 @@ test('an object shows drift with what becomes of it, its protection, and what wa
 const shell = {
   onFilter: () => undefined,
   onNext: () => undefined,
+  onType: () => undefined,
   kinds: ['ContainerService'],
   healths: ['Down'],
 };

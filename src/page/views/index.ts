@@ -30,6 +30,7 @@ export interface Shell {
   readonly isUnfolded: (node: TreeNode) => boolean;
   readonly onFold: (node: TreeNode) => void;
   readonly onFilter: (query: Readonly<Record<string, string>>) => void;
+  readonly onType: (query: Readonly<Record<string, string>>) => void;
   readonly onNext: () => void;
 }
 

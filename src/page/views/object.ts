@@ -38,7 +38,7 @@ export function objectView(answer: ObjectAnswer, now: Now, ofBudget?: Budget): T
         <p class="sentence">${sentence(object.sentence, now)}</p>
         ${lastAnswer(object.sentence.answer, now)}
         ${plan.meaning === '' ? nothing : html`<p class="muted">${withCode(plan.meaning)}</p>`}
-        ${differences(answer)} ${plan.remedy === '' ? nothing : html`<p>${withCode(plan.remedy)}</p>`}
+        ${notAsDeclared(answer)} ${plan.remedy === '' ? nothing : html`<p>${withCode(plan.remedy)}</p>`}
         ${turnText(plan.turn, object.severity)}
       </div>
     </section>
@@ -62,7 +62,7 @@ export function objectView(answer: ObjectAnswer, now: Now, ofBudget?: Budget): T
 }
 
 /** What is not as declared, as the condition has it. */
-function differences({ conditions: all }: ObjectAnswer): TemplateResult | typeof nothing {
+function notAsDeclared({ conditions: all }: ObjectAnswer): TemplateResult | typeof nothing {
   const synced = all.find(({ type, reason }) => type === 'Synced' && reason === 'Differs');
   // Of what is not there yet, every field differs.
   return synced?.message.includes('→') ? html`<p class="text">It ${synced.message}</p>` : nothing;

@@ -16,11 +16,10 @@ export interface ObjectsModel {
   readonly healths: readonly string[];
   /** `query`: without what is empty. */
   readonly onFilter: (query: Readonly<Record<string, string>>) => void;
+  /** The same, while somebody types. */
+  readonly onType: (query: Readonly<Record<string, string>>) => void;
   readonly onNext: () => void;
 }
-
-/** While somebody types, nothing is asked. */
-const typingMs = 300;
 
 /** Rows of a page. One with fewer is the last one. */
 export const pageSize = 100;
@@ -106,17 +105,13 @@ function line(row: Row, now: Now): TemplateResult {
   </tr>`;
 }
 
-function filters({ query, kinds, healths, onFilter }: ObjectsModel): TemplateResult {
-  let timer: ReturnType<typeof setTimeout> | undefined;
-  const soon = (name: string) => (event: Event) => {
-    clearTimeout(timer);
-    timer = setTimeout(() => set(name)(event), typingMs);
-  };
-  const set = (name: string) => (event: Event) => {
+function filters({ query, kinds, healths, onFilter, onType }: ObjectsModel): TemplateResult {
+  const filtered = (name: string, event: Event) => {
     const { value } = event.target as HTMLInputElement;
     const { cursor: _, ...rest } = query;
-    onFilter({ ...rest, [name]: value });
+    return { ...rest, [name]: value };
   };
+  const set = (name: string) => (event: Event) => onFilter(filtered(name, event));
   const choice = (name: string, label: string, all: string, values: readonly (readonly [string, string])[]) =>
     html`<label
       >${label}<select name=${name} @change=${set(name)}>
@@ -134,7 +129,7 @@ function filters({ query, kinds, healths, onFilter }: ObjectsModel): TemplateRes
         maxlength="256"
         .value=${query['q'] ?? ''}
         placeholder="name, reason, account"
-        @input=${soon('q')}
+        @input=${(event: Event) => onType(filtered('q', event))}
     /></label>
     ${choice('kind', 'Kind', 'all', same(kinds))} ${choice('health', 'State', 'all', same(healths))}
     ${choice('sort', 'Order', '', Object.entries(sorts))}

@@ -79,13 +79,13 @@ function readText({ accounts, oldestReadAt }: Summary, now: Now): TemplateResult
 }
 
 /** Objects by health: together they are all. Those that are rare are shown only if there is one. */
-const always: readonly Health[] = ['Healthy', 'Waiting', 'Working'];
+const always: ReadonlySet<Health> = new Set(['Healthy', 'Waiting', 'Working']);
 
 function figures({ objects, health, burnMicrosPerHour, accounts }: Summary): TemplateResult {
   const runways = accounts.flatMap(({ runwaySeconds }) => runwaySeconds ?? []);
   const shown = (Object.keys(tones) as Health[])
     .toReversed()
-    .filter((each) => always.includes(each) || (health[each] ?? 0) > 0);
+    .filter((each) => always.has(each) || (health[each] ?? 0) > 0);
   return html`<dl class="figures">
     ${shown.map((each) => {
       const count = (health[each] ?? 0).toLocaleString('en-US');

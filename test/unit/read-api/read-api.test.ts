@@ -174,7 +174,7 @@ describe('an object', () => {
     ];
     const source = new FakeSource([recordOf('ContainerService/default/web', { conditions })]);
     const { body } = await ask(createWorld(source), '/api/v1/objects/csvc/default/web');
-    expect(body.commands.at(-1).text).toBe(
+    expect(body.commands.at(-2).text).toBe(
       'fleetkeeper resolve ContainerService/web --not-applied -n default --source fleet',
     );
   });

@@ -190,6 +190,15 @@ describe(`random changes, cuts and restarts of readers (seed ${seed})`, () => {
       compared.push([reader.view, (await openStream(world, query, new StreamReader())).view]);
     }
     for (const [shown, expected] of compared) expect(shown).toEqual(expected);
+    for (const [at, key] of keys.entries()) {
+      await world.source.store.save(
+        recordOf(key, { conditions: held('DataLost'), status: { hourlyMicros: 11 } }),
+      );
+      world.source.intents.push({
+        number: 1000 + at,
+        intent: intentOf(key, { idempotencyKey: `last-${at}` }),
+      });
+    }
     await world.clock.advance(11_000);
     expect(reader.kinds.filter((kind) => kind === 'change').length).toBeGreaterThan(0);
     // One that knows nothing of what was sent before.
