@@ -106,6 +106,7 @@ const clusterFlags: Readonly<Record<string, string>> = {
 
 /** Those that mean nothing in a cluster. */
 const folderFlags: Readonly<Record<string, string>> = {
+  secretsDir: 'in a cluster, Secrets are objects: omit it',
   digestKeyFile: 'in a cluster the key is in the Secret fleetkeeper-state: omit it',
   state: 'in a cluster the state is in the objects: omit it',
   endpointsDir: 'in a cluster, ask the listener, or read `status.endpoints`: omit it',

@@ -18,9 +18,10 @@ import { AccountKeys, accountSpecs } from '../manager/index.ts';
 import type { OwnerChoice, SharedKey } from '../state/index.ts';
 import type { Context } from './context.ts';
 import { ownerChoice, readTextFile, type FleetFlags } from './options.ts';
+import { secretsDirectory } from './secrets-dir.ts';
 import { environmentAccount } from './source.ts';
 
-type IdentityFlags = Pick<FleetFlags, 'source' | 'owner' | 'digestKeyFile'>;
+type IdentityFlags = Pick<FleetFlags, 'source' | 'owner' | 'digestKeyFile' | 'secretsDir'>;
 
 /** Fewer characters can be guessed, and marks that anybody in the account can read would tell when a guess is right. */
 const leastCharacters = 32;
@@ -32,7 +33,7 @@ export async function fleetIdentity(
   context: Context,
   flags: IdentityFlags,
   file: string,
-  read = () => readFolder(flags.source),
+  read = () => readFolder(flags.source, secretsDirectory(flags, context)),
 ): Promise<OwnerChoice> {
   const owner = ownerChoice(flags);
   const digestKey = suppliedKey(context, flags) ?? (await credentialKey(context, flags, file, read));

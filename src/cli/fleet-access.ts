@@ -18,13 +18,14 @@ import { connectCluster, isCluster, type ClusterFlags } from './cluster.ts';
 import type { Context } from './context.ts';
 import { fleetIdentity } from './digest-key.ts';
 import { stateFile } from './options.ts';
+import type { SecretsFlags } from './secrets-dir.ts';
 import { openSource } from './source.ts';
 import { managerOfCluster, managerOfFolder, type ManagerState } from '../shown/manager-state.ts';
 
 /** A cluster that can't be listed within that time is reported as an error. */
 const answerMs = 30_000;
 
-export interface FleetFlagsOf extends ClusterFlags {
+export interface FleetFlagsOf extends ClusterFlags, SecretsFlags {
   readonly source: string;
   readonly state?: string;
   readonly owner?: string;
@@ -46,11 +47,16 @@ export interface FleetAccess {
   close(): Promise<void>;
 }
 
-export async function readFleet(context: Context, flags: FleetFlagsOf): Promise<FleetAccess> {
+/** `onNote`: for what is worth a line about `--secrets-dir`. */
+export async function readFleet(
+  context: Context,
+  flags: FleetFlagsOf,
+  onNote?: (line: string) => void,
+): Promise<FleetAccess> {
   if (isCluster(flags.source)) return readCluster(context, flags);
   const file = stateFile(flags);
   return {
-    source: openSource(flags, context, false),
+    source: openSource(flags, context, false, onNote),
     store: readState(file, context.random, await fleetIdentity(context, flags, file)),
     manager: async () => folderManager(context, file),
     close: async () => undefined,

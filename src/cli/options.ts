@@ -8,9 +8,10 @@ import type { OwnerChoice } from '../state/index.ts';
 import { logFormats, type LogFlags } from './log.ts';
 import { withClusterFlags, withHiddenClusterFlags, type ClusterFlags } from './cluster.ts';
 import { SourceOption } from './flags/source-option.ts';
+import { withSecretsFlag, type SecretsFlags } from './secrets-dir.ts';
 import { outputFormats } from './output/output.ts';
 
-export interface FleetFlags extends ClusterFlags, LogFlags {
+export interface FleetFlags extends ClusterFlags, LogFlags, SecretsFlags {
   readonly source: string;
   readonly state?: string;
   readonly owner?: string;
@@ -21,7 +22,7 @@ export interface FleetFlags extends ClusterFlags, LogFlags {
 /** `others`: further sources that the command has. */
 export function withFleetFlags(command: Command, defaultLevel: LogLevel, others = ''): Command {
   const source = sourceOption(`folder (or file) of YAML documents, or \`kubernetes\`${others}`);
-  return withStateFlags(withClusterFlags(command.addOption(source)), defaultLevel);
+  return withStateFlags(withClusterFlags(withSecretsFlag(command.addOption(source))), defaultLevel);
 }
 
 /** Of a command that does not work on a cluster. */
@@ -31,7 +32,8 @@ export function withFolderFlags(command: Command, defaultLevel: LogLevel): Comma
 
 /** Only the folder, of a command that needs no state. */
 export function withFolderSource(command: Command): Command {
-  return withHiddenClusterFlags(command.addOption(sourceOption('folder (or file) of YAML documents')));
+  const source = sourceOption('folder (or file) of YAML documents');
+  return withHiddenClusterFlags(withSecretsFlag(command.addOption(source)));
 }
 
 /** `flags/default-source.ts` finds its default. */
@@ -158,10 +160,11 @@ export function parseRate(text: string): number {
 export function sameFleetFlags({
   source,
   state,
+  secretsDir,
   kubeconfig,
   context,
-}: Pick<FleetFlags, 'source' | 'state' | 'kubeconfig' | 'context'>): string {
-  const flags = Object.entries({ source, state, kubeconfig, context });
+}: Pick<FleetFlags, 'source' | 'state' | 'secretsDir' | 'kubeconfig' | 'context'>): string {
+  const flags = Object.entries({ source, state, 'secrets-dir': secretsDir, kubeconfig, context });
   return flags
     .flatMap(([name, value]) => (value === undefined ? [] : [`--${name} ${shellWord(value)}`]))
     .join(' ');

@@ -6,20 +6,24 @@ import type { EnvironmentAccount } from '../manager/index.ts';
 import { baseAddressProblem, credentialsHeaderProblem } from '../resources/index.ts';
 import type { Context } from './context.ts';
 import type { FleetFlags } from './options.ts';
+import { secretsDirectory } from './secrets-dir.ts';
 
-/** `watch`: reads continuously; otherwise the folder is read once. */
+/** `watch`: reads continuously; otherwise the folder is read once. `onNote`: for what is worth a line about `--secrets-dir`. */
 export function openSource(
-  { source }: Pick<FleetFlags, 'source'>,
+  flags: Pick<FleetFlags, 'source' | 'secretsDir'>,
   context: Context,
   watch: boolean,
+  onNote?: (line: string) => void,
 ): DesiredSource {
+  const { source } = flags;
+  const secrets = secretsDirectory(flags, context, onNote);
   if (watch) {
     const { clock, ports } = context;
-    return createFileSource({ directory: source, clock, watchFolder: ports?.watchFolder });
+    return createFileSource({ directory: source, clock, watchFolder: ports?.watchFolder, secrets });
   }
   return {
     description: source,
-    start: () => readFolder(source),
+    start: () => readFolder(source, secrets),
     stop: async () => undefined,
   };
 }

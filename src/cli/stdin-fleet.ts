@@ -3,11 +3,19 @@
  * which is only read. Without it nothing is known of earlier runs, so `--owner` states whose things they are.
  */
 import { UserError } from '../base/index.ts';
-import { assemble, limits, parseFile, type DesiredSnapshot } from '../desired/index.ts';
+import {
+  assemble,
+  limits,
+  parseFile,
+  readSecrets,
+  type DesiredSnapshot,
+  type SecretsReading,
+} from '../desired/index.ts';
 import { readState } from '../state/index.ts';
 import type { Context } from './context.ts';
 import { fleetIdentity, isWritten } from './digest-key.ts';
 import type { FleetAccess, FleetFlagsOf } from './fleet-access.ts';
+import { secretsDirectory } from './secrets-dir.ts';
 
 /** The value of `--source`; a folder of that name is `./-`. */
 export const stdinSource = '-';
@@ -17,6 +25,7 @@ const inputName = 'stdin';
 export async function readStdinFleet(
   context: Context,
   flags: FleetFlagsOf,
+  onNote?: (line: string) => void,
 ): Promise<Pick<FleetAccess, 'source' | 'store' | 'close' | 'overlay'>> {
   const file = flags.state ?? '';
   if (flags.owner === undefined && !isWritten(file)) {
@@ -25,7 +34,8 @@ export async function readStdinFleet(
       'pass --owner NAME, as earlier runs of this fleet have it, or --state with the state of the fleet',
     );
   }
-  const snapshot = snapshotOf(await readInput(context));
+  const given = secretsDirectory(flags, context, onNote);
+  const snapshot = snapshotOf(await readInput(context), given && (await readSecrets(given)));
   const identity = await fleetIdentity(context, flags, file, async () => snapshot);
   return {
     source: { description: inputName, start: async () => snapshot, stop: async () => undefined },
@@ -34,7 +44,7 @@ export async function readStdinFleet(
   };
 }
 
-function snapshotOf(input: Buffer): DesiredSnapshot {
+function snapshotOf(input: Buffer, secrets: SecretsReading | undefined): DesiredSnapshot {
   const parsed = parseFile(inputName, input, limits.inputBytes);
   // What nothing was written to is rarely what somebody wants to plan.
   if (parsed.documentCount === 0 && parsed.problems.length === 0) {
@@ -43,7 +53,7 @@ function snapshotOf(input: Buffer): DesiredSnapshot {
       'check the command before the pipe; `set -o pipefail` ends a script when it fails',
     );
   }
-  return assemble([parsed], 1, { name: inputName, problems: [], complete: true });
+  return assemble([parsed], 1, { name: inputName, problems: [], complete: true, secrets });
 }
 
 async function readInput({ stdin, stopped }: Context): Promise<Buffer> {

@@ -1,12 +1,28 @@
 /** The values of Secrets and ConfigMaps, wrapped so that nothing prints them. */
-import { Sensitive } from '../base/index.ts';
+import { Sensitive, sameValue } from '../base/index.ts';
 import { annotations, configMapDocument, readOrigins, secretDocument } from '../resources/index.ts';
 import { explain, plainWords, showable, type Finding } from './explain.ts';
+
+/** Why values can't be used, although they may exist. So they are not left out where they are `optional`. */
+export interface DataFault {
+  readonly reason: 'DuplicateSecret' | 'InvalidReference';
+  readonly message: string;
+  readonly remedy: string;
+}
 
 /** By key. */
 export interface SecretData extends ReadonlyMap<string, Sensitive<string>> {
   /** The only origins that it may be sent to. Undefined: any. */
   readonly allowedOrigins?: readonly string[];
+  /** Of all keys. */
+  readonly fault?: DataFault;
+  /** Of single keys, which it does not have. */
+  readonly faults?: ReadonlyMap<string, DataFault>;
+}
+
+/** Those of `--secrets-dir` are made anew with each reading while they have a fault. */
+export function sameData(left: SecretData, right: SecretData): boolean {
+  return left === right || (left.fault !== undefined && sameValue(left.fault, right.fault));
 }
 
 export function secretData(value: unknown, findings: Finding[]): SecretData | undefined {

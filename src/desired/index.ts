@@ -1,3 +1,4 @@
+export type { DataFault } from './data-documents.ts';
 export type { DataId } from './references.ts';
 export {
   createClusterSource,
@@ -26,6 +27,8 @@ export {
   type Referring,
 } from './objects.ts';
 export { limits } from './limits.ts';
+export type { SecretsReading } from './secrets/memory.ts';
+export { readSecrets, type SecretsDirectoryOptions } from './secrets/secrets-directory.ts';
 export { parseFile } from './parse.ts';
 export { nearest } from '../base/index.ts';
 export { formatProblem, placeText, printable } from './problem.ts';

@@ -26,6 +26,7 @@ import { explain, plainWords, showable, type Finding } from './explain.ts';
 import { identityAdvice, identityOf } from './identity.ts';
 import { limits } from './limits.ts';
 import { pathText, printable } from './problem.ts';
+import { encryptedFinding, isEncrypted } from './sops.ts';
 import { isSettingsFile } from './settings-file.ts';
 import type { DesiredObject, Location, Problem, WrittenDocument } from './source.ts';
 import { isPlainMap, lineAt, readYaml, type Fault, type Path, type YamlDocument } from './yaml.ts';
@@ -55,6 +56,8 @@ export interface DataDocument {
   readonly location: Location;
   /** Undefined if the document is invalid. */
   readonly data: SecretData | undefined;
+  /** By SOPS. */
+  readonly isEncrypted: boolean;
 }
 
 export type ParsedDocument = ReadObject | UnusableObject | DataDocument;
@@ -171,7 +174,10 @@ class FileReading {
       return;
     }
     const { kind } = value;
-    if (typeof kind !== 'string' && isComposeFile(value)) {
+    if (typeof kind !== 'string' && isEncrypted(value)) {
+      const { path, message, remedy } = encryptedFinding(value, this.#file, undefined);
+      this.#unidentified(entry, path, message, remedy);
+    } else if (typeof kind !== 'string' && isComposeFile(value)) {
       const message = 'is missing: this looks like a file of Docker Compose, which is not read';
       const service = calledElsewhere('Container');
       const remedy = `write a ${service} for each of its services, and move this file out of the folder`;
@@ -212,6 +218,7 @@ class FileReading {
       this.#documents.push({ is: 'unusable', id: key, location, problems });
     };
     if (entry.yaml.broken) return unusable([]);
+    if (isEncrypted(value)) return unusable([encryptedFinding(value, this.#file, undefined)]);
     if (value['apiVersion'] !== apiVersion) return unusable([versionFinding(value['apiVersion'])]);
     const checked = schemas[kind].safeParse(value, { error: plainWords });
     if (!checked.success || entry.faults.length > 0) {
@@ -244,7 +251,11 @@ class FileReading {
     if (typeof identity === 'string') return this.#unnamed(entry, identity);
     const name = `${identity.namespace}/${identity.name}`;
     const findings: Finding[] = [];
-    const data = kind === 'Secret' ? secretData(value, findings) : configMapData(value, findings);
+    const encrypted = isEncrypted(value)
+      ? encryptedFinding(value, this.#file, kind === 'Secret' ? name : undefined)
+      : undefined;
+    if (encrypted) findings.push(encrypted);
+    const data = encrypted ? undefined : dataOf[kind](value, findings);
     this.#report(entry, entry.faults, undefined);
     if (!entry.yaml.broken) this.#find(entry, findings, undefined);
     this.#documents.push({
@@ -254,6 +265,7 @@ class FileReading {
       name,
       location: this.#locate(entry, []),
       data: entry.faults.length > 0 ? undefined : data,
+      isEncrypted: encrypted !== undefined,
     });
   }
 
@@ -341,6 +353,8 @@ class FileReading {
     return { file: this.#file, line: lineAt(entry.yaml, path) };
   }
 }
+
+const dataOf = { Secret: secretData, ConfigMap: configMapData } as const;
 
 const readKinds = `${managedKinds.join(', ')} (${apiVersion}), Secret and ConfigMap (v1)`;
 

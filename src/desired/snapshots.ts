@@ -1,6 +1,7 @@
 /** Compares two snapshots. */
 import { sameValue } from '../base/index.ts';
 import type { ObjectKey } from '../resources/index.ts';
+import { sameData } from './data-documents.ts';
 import type { DesiredSnapshot } from './source.ts';
 
 /**
@@ -34,7 +35,7 @@ export function following(before: DesiredSnapshot, now: DesiredSnapshot): Desire
     ...now,
     objects: before.objects.become(now.objects),
     unusable: before.unusable.become(now.unusable, sameValue),
-    secrets: before.secrets.become(now.secrets),
+    secrets: before.secrets.become(now.secrets, sameData),
     configMaps: before.configMaps.become(now.configMaps),
     ...(now.cluster && before.cluster ? { cluster: before.cluster.become(now.cluster) } : {}),
   };

@@ -111,6 +111,8 @@ function secretKey(account: KeyedAccount, snapshot: DesiredSnapshot | undefined)
   const data = snapshot?.secrets.get(`${namespace}/${secret}`);
   const value = data?.get(key)?.reveal().trim();
   if (value) return { kind: 'key', key: new Sensitive(value) };
+  const fault = data?.fault ?? data?.faults?.get(key);
+  if (fault) return none(`${fault.message}; ${fault.remedy}`);
   return none(secretRemedy(account, { namespace, secret, key, isThere: data !== undefined }, snapshot));
 }
 
@@ -136,7 +138,7 @@ function secretRemedy(
   const isInCluster = origin.kind === 'document' && origin.place === 'cluster';
   return isInCluster
     ? `there is no ${whole}, which must contain it under \`${key}\`; create it: \`kubectl create secret generic ${secret} --namespace ${namespace} --from-file=${key}=KEYFILE\``
-    : `no usable ${whole}, which must contain it under \`${key}\`; add a Secret document of that name with \`stringData\` (or fix it, if it exists)`;
+    : `no usable ${whole}, which must contain it under \`${key}\`; add a Secret document of that name with \`stringData\`, or a file of \`--secrets-dir\` (or fix it, if it exists)`;
 }
 
 function none(remedy: string): AccountKey {

@@ -66,6 +66,16 @@ export const heldByDocument = {
     meaning: 'The document does not match what it refers to.',
     remedy: 'Correct it at the file and line in the message.',
   },
+  DuplicateSecret: {
+    kind: 'held',
+    severity: 'warning',
+    whose: 'user',
+    observed: 'yes',
+    fromDocuments: true,
+    see: 'how-to/secrets.md#from-files',
+    meaning: 'A Secret is in a document and in the directory of `--secrets-dir`. Neither is used.',
+    remedy: 'Remove one of the two that the message names.',
+  },
   ReferenceNotFound: {
     kind: 'held',
     severity: 'warning',

@@ -16,9 +16,10 @@ import { observeOnce } from '../fleet-access.ts';
 import { SourceOption } from '../flags/source-option.ts';
 import { withLocal } from '../local/with-local.ts';
 import { digestKeyOption } from '../options.ts';
+import { withSecretsFlag, type SecretsFlags } from '../secrets-dir.ts';
 import { environmentAccount } from '../source.ts';
 
-export interface ConnectionFlags extends ClusterFlags {
+export interface ConnectionFlags extends ClusterFlags, SecretsFlags {
   readonly source?: string;
   readonly state?: string;
   readonly owner?: string;
@@ -31,7 +32,7 @@ export interface ConnectionFlags extends ClusterFlags {
 export function withConnectionFlags(command: Command, sourceFlag = '-f, --source <dir>'): Command {
   const what = 'folder (or file), or `kubernetes`, whose Accounts, objects and state are used';
   command.addOption(new SourceOption(sourceFlag, what, false));
-  return withClusterFlags(command)
+  return withClusterFlags(withSecretsFlag(command))
     .option('--state <file>', 'state file; default .fleetkeeper/state.db in the source folder')
     .option('--owner <name>', "name that marks what this fleet owns; default the source folder's name")
     .addOption(digestKeyOption())

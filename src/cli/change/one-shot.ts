@@ -25,6 +25,7 @@ import type { AnalysisFlags } from '../analysis-prometheus.ts';
 import type { OutputFormat } from '../output/output.ts';
 import { palette, renderPlan } from '../output/render.ts';
 import type { SelectionFlags } from '../selection.ts';
+import { complainOfSecrets } from '../secrets-dir.ts';
 import { openSource } from '../source.ts';
 import { consented } from './consent.ts';
 import { observeFleet, problemLines, type ObservedFleet } from './fleet-plan.ts';
@@ -71,7 +72,7 @@ export async function inLockedFolder(
   try {
     return await withLocalCode(context, flags.source, async (local) => {
       // What was planned and agreed to is what is done, whatever happens to the files meanwhile.
-      const folder = openSource(flags, local, false);
+      const folder = openSource(flags, local, false, complainOfSecrets(context));
       const snapshot = await folder.start(() => undefined);
       const owner = await fleetIdentity(local, flags, file);
       return work({

@@ -23,6 +23,7 @@ import {
   type FleetFlags,
 } from '../options.ts';
 import { oneLine } from '../output/terminal-text.ts';
+import { complainOfSecrets } from '../secrets-dir.ts';
 import { environmentAccount, openSource } from '../source.ts';
 import { watchProblems } from '../watch-problems.ts';
 
@@ -100,7 +101,7 @@ async function runUntilStopped(context: Context, flags: DevFlags, store: StateSt
   );
   const accounts = watchAccounts(context);
   const manager = new Manager({
-    source: openSource(flags, context, true),
+    source: openSource(flags, context, true, complainOfSecrets(context)),
     store,
     environment: environmentAccount(context),
     clock,

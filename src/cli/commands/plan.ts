@@ -40,6 +40,7 @@ import { structured, type OutputFormat } from '../output/output.ts';
 import { overlayText, palette, renderPlan } from '../output/render.ts';
 import { costProblem, withCostLimit, type CostLimitFlags } from '../change/cost-limit.ts';
 import { policyOption, readPolicy, type PolicyFlags } from '../policy.ts';
+import { complainOfSecrets } from '../secrets-dir.ts';
 import { readStdinFleet, stdinSource } from '../stdin-fleet.ts';
 
 interface PlanFlags extends FleetFlags, SelectionFlags, PolicyFlags, CostLimitFlags {
@@ -124,7 +125,11 @@ async function planOf(
   flags: PlanFlags,
 ): Promise<{ readonly observed: ObservedFleet; readonly made: MadePlan | undefined }> {
   const rules = await readPolicy(flags);
-  const access = await (flags.source === stdinSource ? readStdinFleet : readFleet)(context, flags);
+  const access = await (flags.source === stdinSource ? readStdinFleet : readFleet)(
+    context,
+    flags,
+    complainOfSecrets(context),
+  );
   try {
     const found = await observeFleet(context, { ...flags, rules }, access);
     const observed = withOverlay(found, flags, access.overlay);

@@ -107,7 +107,7 @@ async function runManager(context: Context, flags: RunFlags, file: string): Prom
   const logger = openLog(context, flags, (text) => summary.write(text));
   const metrics = metricsOfProcess();
   const watchedPolicy = await watchPolicy(context, flags, logger);
-  const source = openSource(flags, context, true);
+  const source = openSource(flags, context, true, (note) => logger.warn({ note }, 'secrets directory'));
   const open = context.ports?.stateFiles?.openState ?? openState;
   const state = open(file, random, await fleetIdentity(context, flags, file));
   countPlanFiles(metrics, state.store);

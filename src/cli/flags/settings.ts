@@ -83,6 +83,11 @@ const refusedKeys: readonly Refusal[] = [
     remedy: 'set KUBECONFIG, or pass it on the command line',
   },
   {
+    pattern: /^secrets-dir$/,
+    message: 'is not allowed: a folder of somebody else would choose files that are sent to its provider',
+    remedy: onTheCommandLine,
+  },
+  {
     pattern: /key|token|secret|password|credential/,
     message: 'is not allowed: files like this are shared',
     remedy: 'set FLEETKEEPER_API_KEY_FILE, or use a Secret document',

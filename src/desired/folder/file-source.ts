@@ -14,9 +14,10 @@
  */
 import { relative, sep } from 'node:path';
 import { invariant, type Clock, type Timer } from '../../base/index.ts';
-import { FolderReader, settleMs } from './folder-reader.ts';
+import { FolderReader, settleMs, type Reading } from './folder-reader.ts';
 import { watchFolder, type FolderWatcher, type WatchFolder } from './folder-watch.ts';
 import { isDocumentFile, isSkipped } from './listing.ts';
+import { SecretsDirectory, type SecretsDirectoryOptions } from '../secrets/secrets-directory.ts';
 import { following, sameContent } from '../snapshots.ts';
 import type { DesiredSnapshot, DesiredSource } from '../source.ts';
 
@@ -25,6 +26,8 @@ export interface FileSourceOptions {
   readonly directory: string;
   readonly clock: Clock;
   readonly watchFolder?: WatchFolder | undefined;
+  /** `--secrets-dir`. What changes there causes a reading, too. */
+  readonly secrets?: Pick<SecretsDirectoryOptions, 'directory' | 'onNote'> | undefined;
 }
 
 const quietMs = 100;
@@ -41,6 +44,7 @@ class FileSource implements DesiredSource {
   readonly #clock: Clock;
   readonly #watchFolder: WatchFolder;
   readonly #reader: FolderReader;
+  readonly #secrets: SecretsDirectory | undefined;
   #state: 'new' | 'watching' | 'stopped' = 'new';
   #snapshot: DesiredSnapshot | undefined;
   #onChange: (snapshot: DesiredSnapshot) => void = () => {};
@@ -51,22 +55,33 @@ class FileSource implements DesiredSource {
   #reading: Promise<void> | undefined;
   #askedMeanwhile = false;
 
-  constructor({ directory, clock, watchFolder: watch = watchFolder }: FileSourceOptions) {
+  constructor({ directory, clock, watchFolder: watch = watchFolder, secrets }: FileSourceOptions) {
     this.description = `the folder ${directory}`;
     this.#directory = directory;
     this.#clock = clock;
     this.#watchFolder = watch;
-    this.#reader = new FolderReader(directory);
+    this.#secrets = secrets && new SecretsDirectory({ ...secrets, clock, watchFolder: watch });
+    this.#reader = new FolderReader(directory, () => this.#secrets?.reading);
   }
 
   async start(onChange: (snapshot: DesiredSnapshot) => void): Promise<DesiredSnapshot> {
     invariant(this.#state === 'new', 'a source is started once');
     this.#state = 'watching';
     this.#onChange = onChange;
-    const { snapshot } = await this.#reader.read(1, this.#clock.monotonicMs());
+    await this.#secrets?.start(() => this.#readNow());
+    const { snapshot } = await this.#firstReading();
     this.#snapshot = snapshot;
     if (this.#isWatching()) this.#watch();
     return snapshot;
+  }
+
+  async #firstReading(): Promise<Reading> {
+    try {
+      return await this.#reader.read(1, this.#clock.monotonicMs());
+    } catch (error) {
+      await this.#secrets?.stop();
+      throw error;
+    }
   }
 
   /** A reading in progress may have begun too early. Then another one follows it. */
@@ -80,6 +95,7 @@ class FileSource implements DesiredSource {
     this.#state = 'stopped';
     this.#soon?.cancel();
     this.#rescan?.cancel();
+    await this.#secrets?.stop();
     await this.#watcher?.close();
     await this.#reading;
   }

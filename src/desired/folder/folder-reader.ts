@@ -12,6 +12,8 @@ import { assemble, type SourceFile } from './folder.ts';
 import { limits } from '../limits.ts';
 import { list, type ListedFile, type Listing, type Unlisted } from './listing.ts';
 import { parseFile, refusedFile, type ParsedDocument, type ParsedFile } from '../parse.ts';
+import type { SecretsReading } from '../secrets/memory.ts';
+import { readSecrets, type SecretsDirectoryOptions } from '../secrets/secrets-directory.ts';
 import type { DesiredSnapshot, Problem } from '../source.ts';
 
 /** How long a loss must last. */
@@ -39,10 +41,13 @@ const filesAtOnce = 32;
 export class FolderReader {
   readonly #root: string;
   #entries = new Map<string, Entry>();
+  readonly #secrets: () => SecretsReading | undefined;
   #readBefore = false;
 
-  constructor(root: string) {
+  /** `secrets`: those of `--secrets-dir`, as they are used when a snapshot is made. */
+  constructor(root: string, secrets: () => SecretsReading | undefined = () => undefined) {
     this.#root = root;
+    this.#secrets = secrets;
   }
 
   /**
@@ -76,6 +81,7 @@ export class FolderReader {
       name: this.#root,
       problems: listing.unlisted.map((part) => this.#unlistedProblem(part)),
       complete: listing.unlisted.length === 0,
+      secrets: this.#secrets(),
     });
     return { snapshot: { ...snapshot, readAtMs: nowMs }, unsettled };
   }
@@ -161,8 +167,12 @@ export class FolderReader {
 }
 
 /** One snapshot of a folder or a file, without watching it. Throws a `UserError` if it can't be read. */
-export async function readFolder(directory: string): Promise<DesiredSnapshot> {
-  const { snapshot } = await new FolderReader(directory).read(1, 0);
+export async function readFolder(
+  directory: string,
+  secretsDirectory?: SecretsDirectoryOptions,
+): Promise<DesiredSnapshot> {
+  const secrets = secretsDirectory && (await readSecrets(secretsDirectory));
+  const { snapshot } = await new FolderReader(directory, () => secrets).read(1, 0);
   return snapshot;
 }
 

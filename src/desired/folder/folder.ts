@@ -6,6 +6,8 @@ import type { SecretData } from '../data-documents.ts';
 import { desiredObjects } from '../objects.ts';
 import type { DataDocument, ParsedDocument, ParsedFile } from '../parse.ts';
 import { compareProblems, compareText, placeText } from '../problem.ts';
+import { addSecrets } from '../secrets/merge.ts';
+import type { SecretsReading } from '../secrets/memory.ts';
 import type { DesiredObject, DesiredSnapshot, Problem } from '../source.ts';
 
 export interface SourceFile extends ParsedFile {
@@ -25,6 +27,8 @@ export interface FolderState {
   /** For what could not be listed. */
   readonly problems: readonly Problem[];
   readonly complete: boolean;
+  /** Of `--secrets-dir`. */
+  readonly secrets?: SecretsReading | undefined;
 }
 
 const wholeFolder: FolderState = { name: '.', problems: [], complete: true };
@@ -34,7 +38,7 @@ export function assemble(
   sequence: number,
   folder: FolderState = wholeFolder,
 ): DesiredSnapshot {
-  const problems: Problem[] = [...folder.problems];
+  const problems: Problem[] = [...folder.problems, ...(folder.secrets?.problems ?? [])];
   const used = withinLimit(files, folder, problems);
   const objects = new Map<ObjectKey, DesiredObject>();
   const unusable = new Map<ObjectKey, readonly Problem[]>();
@@ -52,8 +56,10 @@ export function assemble(
     else if (first.data) mapFor(first, secrets, configMaps).set(first.name, first.data);
   }
 
-  const complete = folder.complete && used.length === files.length && used.every((file) => file.complete);
-  const empty = complete && used.every((file) => file.documentCount === 0);
+  if (folder.secrets) problems.push(...addSecrets(folder.secrets, { used, objects, secrets }));
+  const isWhole = folder.complete && used.length === files.length && used.every((file) => file.complete);
+  const complete = isWhole && folder.secrets?.complete !== false;
+  const empty = isWhole && used.every((file) => file.documentCount === 0);
   if (empty) problems.push(emptyProblem(folder.name));
   problems.push(...used.flatMap((file) => file.problems));
   problems.sort(compareProblems);

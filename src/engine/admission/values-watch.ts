@@ -49,6 +49,8 @@ export class ValuesWatch {
     return this.#digestKey.digest([
       [...data].map(([key, value]) => [key, value.reveal()]),
       data.allowedOrigins,
+      data.fault,
+      data.faults && [...data.faults],
     ]);
   }
 }

@@ -12,11 +12,19 @@ export interface PlannedObject<Spec> {
   readonly gate?: OwnerGate | undefined;
 }
 
+/** Why values that an object refers to can't be used. */
+export type ReferenceReason = 'InvalidReference' | 'DuplicateSecret';
+
 /** The desired environment, or why it can't be resolved. */
 export type DesiredEnvironment =
   | { readonly kind: 'unmanaged' }
   | { readonly kind: 'given'; readonly values: Sensitive<Readonly<Record<string, string>>> }
-  | { readonly kind: 'problem'; readonly path: readonly (string | number)[]; readonly message: string }
+  | {
+      readonly kind: 'problem';
+      readonly reason: ReferenceReason;
+      readonly path: readonly (string | number)[];
+      readonly message: string;
+    }
   /** Values have changed that reach it only when its owner allows it: what it has is neither compared nor sent. */
   | { readonly kind: 'as-applied' };
 
@@ -24,4 +32,9 @@ export type DesiredEnvironment =
 export type DesiredCredentials =
   | { readonly kind: 'unmanaged' }
   | { readonly kind: 'given'; readonly values: RegistryCredentials }
-  | { readonly kind: 'problem'; readonly path: readonly (string | number)[]; readonly message: string };
+  | {
+      readonly kind: 'problem';
+      readonly reason: ReferenceReason;
+      readonly path: readonly (string | number)[];
+      readonly message: string;
+    };

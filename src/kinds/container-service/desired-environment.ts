@@ -19,5 +19,6 @@ export function desiredEnvironment(
   if (resolved.ok) {
     return resolved.environment ? { kind: 'given', values: resolved.environment } : { kind: 'unmanaged' };
   }
-  return { kind: 'problem', path: resolved.path, message: `${resolved.message}; ${resolved.remedy}` };
+  const { reason, path, message, remedy } = resolved;
+  return { kind: 'problem', reason, path, message: `${message}; ${remedy}` };
 }

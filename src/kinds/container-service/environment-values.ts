@@ -1,5 +1,5 @@
 import { Sensitive } from '../../base/index.ts';
-import type { DesiredSnapshot } from '../../desired/index.ts';
+import type { DataFault, DesiredSnapshot } from '../../desired/index.ts';
 import { secretProblem } from '../../resources/index.ts';
 import type { ContainerServiceSpec, EnvironmentEntry } from './schema.ts';
 
@@ -7,6 +7,7 @@ export type ResolvedEnvironment =
   | { readonly ok: true; readonly environment: Sensitive<Record<string, string>> | undefined }
   | {
       readonly ok: false;
+      readonly reason: DataFault['reason'];
       readonly path: (string | number)[];
       readonly message: string;
       readonly remedy: string;
@@ -20,7 +21,8 @@ export type ResolvedEnvironment =
  * - An entry without `value` and `valueFrom` is the empty string.
  * - A missing Secret, ConfigMap or key is an error. If the reference is `optional`, the variable is left out.
  *
- * Two rules differ. `$(NAME)` is not expanded. A Secret that must not be sent to `origin` is an error.
+ * Three rules differ. `$(NAME)` is not expanded. A Secret that must not be sent to `origin` is an error, and so is one that is there and
+ * can't be read, also for an optional reference.
  */
 export function resolveEnvironment(
   object: { readonly spec: Pick<ContainerServiceSpec, 'env'>; readonly namespace: string },
@@ -43,14 +45,18 @@ export function resolveEnvironment(
     const refused = secretProblem(`Secret ${name}`, source?.allowedOrigins, origin);
     if (refused !== undefined) {
       const path = ['spec', 'env', index, 'valueFrom', field];
-      return { ok: false, path, message: refused, remedy: 'add that origin, or use another Secret' };
+      const remedy = 'add that origin, or use another Secret';
+      return { ok: false, reason: 'InvalidReference', path, message: refused, remedy };
     }
     const value = source?.get(key);
+    const fault = source?.fault ?? source?.faults?.get(key);
+    if (fault) return { ok: false, path: ['spec', 'env', index, 'valueFrom', field], ...fault };
     if (value) variables.push([entry.name, value.reveal()]);
     else if (!optional) {
       const path = ['spec', 'env', index, 'valueFrom', field];
       return {
         ok: false,
+        reason: 'InvalidReference',
         path,
         ...missing(kind, object.namespace, name, { key, isThere: source !== undefined }),
       };

@@ -108,7 +108,7 @@ function planCreation(inputs: ServiceInputs, lost: readonly Difference[]): Plan 
   const { object, gates, volume, environment, registry } = inputs;
   const { spec } = object;
   if (environment.kind === 'problem') {
-    return holdFor('InvalidReference', environment.message, { path: environment.path, differences: lost });
+    return holdFor(environment.reason, environment.message, { path: environment.path, differences: lost });
   }
   if (volume.kind === 'problem') {
     return holdFor(volume.reason, volume.message, { path: volume.path, differences: lost });
@@ -187,7 +187,7 @@ function planPresent(inputs: ServiceInputs, service: wire.Service): Plan {
   const removed = removedOf(inputs, service);
   const differences = [...immutable, ...mutable.all, ...removed];
   if (environment.kind === 'problem') {
-    return holdFor('InvalidReference', environment.message, { path: environment.path, differences });
+    return holdFor(environment.reason, environment.message, { path: environment.path, differences });
   }
   if (volume.kind === 'problem') {
     return holdFor(volume.reason, volume.message, { path: volume.path, differences });

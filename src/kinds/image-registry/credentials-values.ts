@@ -1,5 +1,5 @@
 import { Sensitive } from '../../base/index.ts';
-import type { DesiredSnapshot } from '../../desired/index.ts';
+import type { DataFault, DesiredSnapshot } from '../../desired/index.ts';
 import { secretProblem } from '../../resources/index.ts';
 import type { ImageRegistrySpec } from './schema.ts';
 
@@ -8,7 +8,12 @@ export type ResolvedCredentials =
       readonly ok: true;
       readonly credentials: Sensitive<{ readonly username: string; readonly password: string }> | undefined;
     }
-  | { readonly ok: false; readonly path: (string | number)[]; readonly message: string };
+  | {
+      readonly ok: false;
+      readonly reason: DataFault['reason'];
+      readonly path: (string | number)[];
+      readonly message: string;
+    };
 
 /**
  * Reads the credentials of a registry from the Secret in its namespace. Undefined if the spec names none;
@@ -28,12 +33,14 @@ export function resolveCredentials(
   const secret = snapshot.secrets.get(`${namespace}/${name}`);
   if (!secret) {
     const message = `no usable ${whole}; add it with the keys \`${usernameKey}\` and \`${passwordKey}\` (or fix it, if it exists)`;
-    return { ok: false, path: [...path, 'name'], message };
+    return { ok: false, reason: 'InvalidReference', path: [...path, 'name'], message };
   }
+  const fault = secret.fault ?? secret.faults?.get(usernameKey) ?? secret.faults?.get(passwordKey);
+  if (fault) return { ok: false, reason: fault.reason, path, message: `${fault.message}; ${fault.remedy}` };
   const refused = secretProblem(`Secret ${name}`, secret.allowedOrigins, origin);
   if (refused !== undefined) {
     const message = `${refused}; add that origin, or use another Secret`;
-    return { ok: false, path: [...path, 'name'], message };
+    return { ok: false, reason: 'InvalidReference', path: [...path, 'name'], message };
   }
   const read = (key: string) =>
     secret
@@ -46,7 +53,7 @@ export function resolveCredentials(
   ] as const) {
     if (read(key)) continue;
     const message = `the ${whole} has nothing under \`${key}\`; add it under data or stringData, or name another key with ${field}`;
-    return { ok: false, path, message };
+    return { ok: false, reason: 'InvalidReference', path, message };
   }
   const values = { username: read(usernameKey) ?? '', password: read(passwordKey) ?? '' };
   return { ok: true, credentials: new Sensitive(values) };

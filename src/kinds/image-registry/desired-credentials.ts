@@ -14,6 +14,9 @@ export function desiredCredentials(
   const registry = objectOf(snapshot.objects, 'ImageRegistry', key);
   if (!registry) return { kind: 'unmanaged' };
   const resolved = resolveCredentials(registry, snapshot, account && originOf(account.spec.url));
-  if (!resolved.ok) return { kind: 'problem', path: resolved.path, message: resolved.message };
+  if (!resolved.ok) {
+    const { reason, path, message } = resolved;
+    return { kind: 'problem', reason, path, message };
+  }
   return resolved.credentials ? { kind: 'given', values: resolved.credentials } : { kind: 'unmanaged' };
 }

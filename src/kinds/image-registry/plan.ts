@@ -194,7 +194,7 @@ function holdForCredentials(
   differences: readonly Difference[],
 ): Plan {
   return credentials.kind === 'problem'
-    ? holdFor('InvalidReference', credentials.message, { path: credentials.path, differences })
+    ? holdFor(credentials.reason, credentials.message, { path: credentials.path, differences })
     : holdFor(
         'InvalidReference',
         'access to a repository can only be made with credentials; give credentialsSecretRef',

@@ -152,7 +152,7 @@ function missingValue(
   const resolved = resolveEnvironment({ spec: spec.template.spec, namespace }, fleet.snapshot);
   if (resolved.ok) return undefined;
   const path = [...templatePath, ...resolved.path.slice(1)];
-  return holdFor('InvalidReference', `${resolved.message}; ${resolved.remedy}`, { path });
+  return holdFor(resolved.reason, `${resolved.message}; ${resolved.remedy}`, { path });
 }
 
 function presentContent({ fleet, key, object }: FleetView): PresentContent {

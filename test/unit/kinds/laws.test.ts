@@ -634,7 +634,7 @@ test('a registry: never deleted while something is awake, never rotated without 
       credentials(password),
       credentials(`${password}-2`),
       { kind: 'unmanaged' },
-      { kind: 'problem', path: ['spec'], message: 'no Secret' },
+      { kind: 'problem', reason: 'InvalidReference', path: ['spec'], message: 'no Secret' },
     ),
     before: fc.constantFrom<RegistryInputs['credentials']>(credentials(password), { kind: 'unmanaged' }),
     record: fc.constantFrom({}, { baseline }, { baseline, resentFor: 1 }, { doubted: ['credentials'] }),

@@ -102,7 +102,12 @@ describe('creation', () => {
 
   test('nothing is created from an environment or a volume that can not be found', () => {
     const path = ['spec', 'env', 0, 'valueFrom', 'secretKeyRef'];
-    const environment = { kind: 'problem', path, message: 'there is no Secret trainer' } as const;
+    const environment = {
+      kind: 'problem',
+      reason: 'InvalidReference',
+      path,
+      message: 'there is no Secret trainer',
+    } as const;
     expect(servicePlan({ service: 'new', environment })).toMatchObject({
       kind: 'hold',
       reason: 'InvalidReference',
@@ -377,7 +382,12 @@ describe('the environment', () => {
   });
 
   test('while a reference can not be resolved nothing is sent, but what differs is told', () => {
-    const environment = { kind: 'problem', path: ['spec', 'env', 0], message: 'no Secret' } as const;
+    const environment = {
+      kind: 'problem',
+      reason: 'InvalidReference',
+      path: ['spec', 'env', 0],
+      message: 'no Secret',
+    } as const;
     const service = aService({ image: 'other:1', environmentNames: names(values) });
     const plan = servicePlan({ spec, service, environment });
     expect([said(plan), differing(plan)]).toEqual(['hold InvalidReference', ['image*']]);

@@ -38,7 +38,12 @@ describe('creation', () => {
 
   test('without its Secret it is held at the reference', () => {
     const path = ['spec', 'credentialsSecretRef', 'name'];
-    const problem = { kind: 'problem', path, message: 'there is no usable Secret ghcr' } as const;
+    const problem = {
+      kind: 'problem',
+      reason: 'InvalidReference',
+      path,
+      message: 'there is no usable Secret ghcr',
+    } as const;
     const plan = registryPlan({ registry: 'new', credentials: problem });
     expect([said(plan), plan.kind === 'hold' && plan.path]).toEqual(['hold InvalidReference', path]);
     expect(said(registryPlan({ registry: 'new', credentials: { kind: 'unmanaged' } }))).toBe(
@@ -164,7 +169,7 @@ describe('deletion', () => {
   });
 
   test('needs no Secret any more, and is not asked for under Retain', () => {
-    const problem = { kind: 'problem', path: ['spec'], message: 'gone' } as const;
+    const problem = { kind: 'problem', reason: 'InvalidReference', path: ['spec'], message: 'gone' } as const;
     expect(said(registryPlan({ deleting: true, credentials: problem }))).toBe('delete-registry (Deleted)');
     const spec = aRegistrySpec({ deletionPolicy: 'Retain' });
     expect(said(registryPlan({ deleting: true, spec }))).toBe('in-sync');
