@@ -24,7 +24,14 @@ import { decodeUtf8 } from '../data-documents.ts';
 import { compareText, printable } from '../problem.ts';
 import { isEncryptedText } from '../sops.ts';
 
-export const secretsLimits = { fileBytes: 64 * 1024, files: 10_000, entries: 100_000 } as const;
+export interface SecretsLimits {
+  readonly fileBytes: number;
+  readonly files: number;
+  /** Of all directories. */
+  readonly entries: number;
+}
+
+export const secretsLimits: SecretsLimits = { fileBytes: 64 * 1024, files: 10_000, entries: 100_000 };
 
 export interface Fault {
   /** What follows the name. */
@@ -68,10 +75,12 @@ const mountRemedy = 'check that it exists, is mounted, and readable by this user
 
 export class SecretsTreeReader {
   readonly #directory: string;
+  readonly #limits: SecretsLimits;
   #cache = new Map<string, Cached>();
 
-  constructor(directory: string) {
+  constructor(directory: string, limits = secretsLimits) {
     this.#directory = directory;
+    this.#limits = limits;
   }
 
   /**
@@ -79,7 +88,7 @@ export class SecretsTreeReader {
    * have the same time.
    */
   async read(anew = false): Promise<SecretsTree> {
-    const walk = new Walk(this.#directory, anew ? new Map() : this.#cache);
+    const walk = new Walk(this.#directory, this.#limits, anew ? new Map() : this.#cache);
     const tree = await walk.run();
     if (!tree.failed) this.#cache = walk.cache;
     return tree;
@@ -90,6 +99,7 @@ class OutOfBounds extends Error {}
 
 class Walk {
   readonly #directory: string;
+  readonly #limits: SecretsLimits;
   readonly #known: ReadonlyMap<string, Cached>;
   readonly cache = new Map<string, Cached>();
   readonly #secrets = new Map<string, Map<string, FoundFile>>();
@@ -99,8 +109,9 @@ class Walk {
   #entries = 0;
   #files = 0;
 
-  constructor(directory: string, known: ReadonlyMap<string, Cached>) {
+  constructor(directory: string, limits: SecretsLimits, known: ReadonlyMap<string, Cached>) {
     this.#directory = directory;
+    this.#limits = limits;
     this.#known = known;
   }
 
@@ -171,8 +182,8 @@ class Walk {
 
   async #file(file: string, place: string): Promise<FoundFile> {
     this.#files += 1;
-    if (this.#files > secretsLimits.files) {
-      throw new OutOfBounds(`has more than ${secretsLimits.files} files`);
+    if (this.#files > this.#limits.files) {
+      throw new OutOfBounds(`has more than ${this.#limits.files} files`);
     }
     try {
       const isLink = (await lstat(place)).isSymbolicLink();
@@ -215,8 +226,8 @@ class Walk {
   async #namesIn(place: string): Promise<string[]> {
     const names = await readdir(place);
     this.#entries += names.length;
-    if (this.#entries > secretsLimits.entries) {
-      throw new OutOfBounds(`has more than ${secretsLimits.entries} entries`);
+    if (this.#entries > this.#limits.entries) {
+      throw new OutOfBounds(`has more than ${this.#limits.entries} entries`);
     }
     return names.sort(compareText);
   }
@@ -251,7 +262,7 @@ const tooLarge: Fault = {
 };
 
 const leadsOut: Fault = {
-  message: 'is a link that leads out of the directory, so it is not read',
+  message: 'is a link to something that is not in the directory, so it is not read',
   remedy: 'put the file itself there',
 };
 
