@@ -12,7 +12,7 @@ export { createFileSource } from './folder/file-source.ts';
 export { holdsFleet } from './folder/finding.ts';
 export { assemble, type SourceFile } from './folder/folder.ts';
 export { readFolder } from './folder/folder-reader.ts';
-export type { FolderWatchOptions, WatchFolder } from './folder/folder-watch.ts';
+export type { FolderWatchOptions, WatchFolder } from './folder-watch.ts';
 export {
   accountObject,
   accountsIn,

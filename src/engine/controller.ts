@@ -54,7 +54,7 @@ export interface ControllerOptions {
   /** Nothing can be saved or sent. Objects are rechecked when that ends (`resume`). */
   readonly isSuspended: () => boolean;
   readonly isSelected?: ((key: ObjectKey) => boolean) | undefined;
-  readonly onPass: (key: ObjectKey, result: PassResult) => void;
+  readonly onPass: (key: ObjectKey, result: PassResult, durationMs: number) => void;
   readonly onFailedPass?: ((key: ObjectKey, error: unknown) => void) | undefined;
 }
 
@@ -346,7 +346,7 @@ export class Controller {
       metrics.reconcileTotal.inc({ controller: kind, result: passResults[result.plan.kind] });
       metrics.plans.inc({ kind, answer: result.plan.kind, reason: reasonOf(result.plan) });
       this.#follow(key, result, dependents, sequence);
-      onPass(key, result);
+      onPass(key, result, clock.monotonicMs() - startedAtMs);
     } catch (error) {
       const failures = this.#crashes.get(key) ?? 0;
       this.#crashes.set(key, failures + 1);

@@ -12,4 +12,6 @@ export * from './health.ts';
 export * from './cluster-events.ts';
 export * from './cluster-objects.ts';
 export * from './owned-resources.ts';
+export * from './timeline.ts';
+export * from './timeline-file.ts';
 export * from './unusable-objects.ts';

@@ -101,7 +101,7 @@ export interface ManagerOptions {
   readonly isOneShot?: boolean;
   /** The flags that name this state on the command line, for messages that suggest a command. */
   readonly commandFlags?: string;
-  readonly onPass?: (key: ObjectKey, result: PassResult) => void;
+  readonly onPass?: (key: ObjectKey, result: PassResult, durationMs: number) => void;
   /** It is tried again. */
   readonly onFailedPass?: (key: ObjectKey, error: unknown) => void;
   readonly onAccountNews?: (account: string, news: ObjectNews) => void;
@@ -346,11 +346,11 @@ export class Manager {
       isSuspended: this.#options.isSuspended ?? (() => false),
       isSelected: selects,
       onFailedPass: this.#options.onFailedPass,
-      onPass: (key, result) => {
+      onPass: (key, result, durationMs) => {
         if (result.removed) this.#passed.delete(key);
         else this.#passed.add(key);
         readyLog?.passed(key);
-        onPass?.(key, result);
+        onPass?.(key, result, durationMs);
       },
     });
   }

@@ -21,7 +21,8 @@ import {
 } from '../desired/index.ts';
 import { JobProtection } from '../jobs/index.ts';
 import { Election, EventRecorder, type KubernetesApi } from '../kubernetes/index.ts';
-import { defaultShortenedGrace, type StepPolicy } from '../engine/index.ts';
+import { defaultShortenedGrace, type PassResult, type StepPolicy } from '../engine/index.ts';
+import type { ObjectKey } from '../resources/index.ts';
 import { ClusterStore, openClusterIdentity, type ObjectRecord, type StateStore } from '../state/index.ts';
 import type { Logger, Metrics } from '../telemetry/index.ts';
 import type { EnvironmentAccount } from './account-keys.ts';
@@ -56,6 +57,7 @@ export interface OperatorOptions {
   /** Aborted when the process is asked to stop. */
   readonly stopped: AbortSignal;
   readonly onSource?: (snapshot: DesiredSnapshot) => void;
+  readonly onPass?: (key: ObjectKey, result: PassResult, durationMs: number) => void;
   /** A simulation provides its own network. */
   readonly createTransport?: (clock: Clock, limits?: TransportLimits) => Transport;
   readonly createEndpointProbe?: (clock: Clock) => EndpointProbe;
@@ -220,7 +222,8 @@ export class Operator {
       ownedResources: (derived) =>
         new OwnedResources({ ...options, store, derived, recorder, mayAct: () => this.#mayAct() }),
       mode: 'manage',
-      onPass: (key, result) => {
+      onPass: (key, result, durationMs) => {
+        options.onPass?.(key, result, durationMs);
         events.passed(key, result);
         maps.passed(key);
       },

@@ -80,6 +80,12 @@ function controllerMetrics(registers: Registry[]) {
       labelNames: ['outcome'],
       registers,
     }),
+    timelineLines: new Counter({
+      name: 'fleetkeeper_timeline_lines_total',
+      help: 'Lines of `run --timeline` by what became of them (written, failed: the file could not be written, dropped: too many waited for the disk).',
+      labelNames: ['outcome'],
+      registers,
+    }),
     plans: new Counter({
       name: 'fleetkeeper_plans_total',
       help: 'Answers of the planners by kind, answer (in-sync, act, wait, hold) and reason.',

@@ -66,7 +66,7 @@ class SecretsWorld {
   }
 }
 
-const planOf = (plan: Json, name: string): Json => plan.objects.find((object: Json) => object.name === name);
+const planOf = (plan: Json, name: string): Json => plan.held.find((object: Json) => object.name === name);
 
 describe('Secrets of files', () => {
   testInFolder('are rotated while the manager runs: the service gets the new values, once', async () => {

@@ -14,6 +14,7 @@ import { acceptance, sameFleetFlags } from '../options.ts';
 import { watchPolicy } from '../policy.ts';
 import type { RunFlags } from './run.ts';
 import { environmentAccount } from '../source.ts';
+import { openTimeline } from '../timeline.ts';
 import { version } from '../version.ts';
 import { watchProblems } from '../watch-problems.ts';
 
@@ -25,6 +26,7 @@ export async function runOperator(context: Context, flags: RunFlags): Promise<nu
   metrics.buildInfo.set({ version }, 1);
   collectProcessMetrics(metrics.registry);
   const watchedPolicy = await watchPolicy(context, flags, logger);
+  const timeline = await openTimeline(context, flags, { logger, metrics });
   const api = await connectCluster(context, flags, metrics);
   const operator = new Operator({
     ...context.ports?.network,
@@ -46,6 +48,7 @@ export async function runOperator(context: Context, flags: RunFlags): Promise<nu
       (problem) => logger.error({ problem }, 'problem in the source'),
       () => logger.info('all problems in the source are solved'),
     ),
+    onPass: (key, result, durationMs) => timeline?.passed(key, result, durationMs, operator.store),
     clock,
     random,
     logger,
@@ -65,6 +68,7 @@ export async function runOperator(context: Context, flags: RunFlags): Promise<nu
     return (await operator.run()) === 'stopped' ? exitCodes.ok : exitCodes.failed;
   } finally {
     watchedPolicy?.stop();
+    await timeline?.stop();
     await health.close();
     await api.close();
   }

@@ -43,10 +43,11 @@ import { SummaryLine } from '../progress/summary-line.ts';
 import { policyOption, watchPolicy, type PolicyFlags } from '../policy.ts';
 import { ServiceManager } from '../service-manager.ts';
 import { environmentAccount, openSource } from '../source.ts';
+import { openTimeline, timelineOption, type TimelineFlags } from '../timeline.ts';
 import { version } from '../version.ts';
 import { watchProblems } from '../watch-problems.ts';
 
-export interface RunFlags extends FleetFlags, AnalysisFlags, PolicyFlags, PageFlags {
+export interface RunFlags extends FleetFlags, AnalysisFlags, PolicyFlags, PageFlags, TimelineFlags {
   readonly listen?: { host: string; port: number };
   readonly settle: number;
   readonly lease: number;
@@ -68,6 +69,7 @@ export function defineRun(command: Command, context: Context, exit: (code: numbe
     .addOption(acceptIdentityOption())
     .addOption(settleOption())
     .addOption(policyOption())
+    .addOption(timelineOption())
     .addOption(
       durationOption(
         '--lease <duration>',
@@ -107,6 +109,7 @@ async function runManager(context: Context, flags: RunFlags, file: string): Prom
   const logger = openLog(context, flags, (text) => summary.write(text));
   const metrics = metricsOfProcess();
   const watchedPolicy = await watchPolicy(context, flags, logger);
+  const timeline = await openTimeline(context, flags, { logger, metrics });
   const source = openSource(flags, context, true, (note) => logger.warn({ note }, 'secrets directory'));
   const open = context.ports?.stateFiles?.openState ?? openState;
   const state = open(file, random, await fleetIdentity(context, flags, file));
@@ -130,7 +133,8 @@ async function runManager(context: Context, flags: RunFlags, file: string): Prom
     policy: watchedPolicy?.policy,
     mode: 'manage',
     commandFlags: sameFleetFlags(flags),
-    onPass: (key, result) => {
+    onPass: (key, result, durationMs) => {
+      timeline?.passed(key, result, durationMs, state.store);
       summary.onPass(key, state.store, result);
       endpointFiles?.passed(key);
       served.source?.passed(key);
@@ -159,6 +163,7 @@ async function runManager(context: Context, flags: RunFlags, file: string): Prom
     await serviceManager.stopping();
     await manager.stop();
     watchedPolicy?.stop();
+    await timeline?.stop();
     await health.close();
     state.close();
     stopSigns();

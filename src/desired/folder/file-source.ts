@@ -15,7 +15,7 @@
 import { relative, sep } from 'node:path';
 import { invariant, type Clock, type Timer } from '../../base/index.ts';
 import { FolderReader, settleMs, type Reading } from './folder-reader.ts';
-import { watchFolder, type FolderWatcher, type WatchFolder } from './folder-watch.ts';
+import { watchFolder, type FolderWatcher, type WatchFolder } from '../folder-watch.ts';
 import { isDocumentFile, isSkipped } from './listing.ts';
 import { SecretsDirectory, type SecretsDirectoryOptions } from '../secrets/secrets-directory.ts';
 import { following, sameContent } from '../snapshots.ts';

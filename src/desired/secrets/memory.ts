@@ -3,8 +3,8 @@
  *
  * A Secret:
  *
- *     unknown ── first reading ──> used ── other content ──> doubted ── the same content, long enough ──> used
- *        └── a later reading ──> doubted                        └── the content from before ──> used
+ *     unknown ── first reading ──> used ── other content ──> pending ── the same content, long enough ──> used
+ *        └── a later reading ──> pending                        └── the content from before ──> used
  *
  * | found now                                             | what is used                    | complete | reported            |
  * |-------------------------------------------------------|---------------------------------|----------|---------------------|
@@ -15,7 +15,7 @@
  * | fewer keys, or no Secret                              | after 2 s: what is left         | yes      |                     |
  *
  * So a directory that is replaced by a rename, half written or unmounted changes no value. `..data` of a mounted Secret may move while
- * its keys are read; the doubt is about a Secret as a whole, so old and new values are not mixed.
+ * its keys are read; a change is pending for a Secret as a whole, so old and new values are not mixed.
  *
  * Where there is no last value, a key has a fault instead: objects that refer to it are held, also those for which it is `optional`.
  * Nobody knows that it is absent.
@@ -53,7 +53,7 @@ interface Known {
   readonly values: Values;
   /** The same object while nothing is different. */
   readonly data: SecretData;
-  readonly doubted: { readonly values: Values | undefined; readonly sinceMs: number } | undefined;
+  readonly pending: { readonly values: Values | undefined; readonly sinceMs: number } | undefined;
 }
 
 export class SecretsMemory {
@@ -79,7 +79,7 @@ export class SecretsMemory {
       const now = isUnlisted ? before : this.#follow(name, before, found, isFirst ? undefined : nowMs);
       if (!now) continue;
       next.set(name, now);
-      if (now.doubted && !isUnlisted) waits.push(now.doubted.sinceMs + patience(now) - nowMs);
+      if (now.pending && !isUnlisted) waits.push(now.pending.sinceMs + patience(now) - nowMs);
       const isPassing = [...(found?.values() ?? [])].some((file) => 'isPassing' in file);
       if (isPassing) waits.push(passingMs);
     }
@@ -114,16 +114,16 @@ export class SecretsMemory {
   ): Known | undefined {
     const values = found && usable(found, before?.values);
     if (before && values && sameValues(values, before.values)) {
-      return { ...before, data: this.#data(name, values, found, before.data), doubted: undefined };
+      return { ...before, data: this.#data(name, values, found, before.data), pending: undefined };
     }
-    const isSame = before?.doubted && sameContent(values, before.doubted.values);
-    const doubted = before?.doubted && isSame ? before.doubted : { values, sinceMs: nowMs ?? 0 };
-    const known = before ?? { values: new Map(), data: new Map(), doubted };
-    if (nowMs !== undefined && nowMs - doubted.sinceMs < patience({ ...known, doubted })) {
+    const isSame = before?.pending && sameContent(values, before.pending.values);
+    const pending = before?.pending && isSame ? before.pending : { values, sinceMs: nowMs ?? 0 };
+    const known = before ?? { values: new Map(), data: new Map(), pending };
+    if (nowMs !== undefined && nowMs - pending.sinceMs < patience({ ...known, pending })) {
       const data = before ? before.data : faulty(dataFault(this.#path(name), justWritten));
-      return { ...known, data, doubted };
+      return { ...known, data, pending };
     }
-    return values && { values, data: this.#data(name, values, found, before?.data), doubted: undefined };
+    return values && { values, data: this.#data(name, values, found, before?.data), pending: undefined };
   }
 
   #data(
@@ -204,9 +204,9 @@ export class SecretsMemory {
 
 const justWritten: Fault = { message: 'is being written', remedy: 'it is read again' };
 
-/** Of a doubt. */
-function patience({ values, doubted }: Pick<Known, 'values' | 'doubted'>): number {
-  const isLoss = [...values.keys()].some((key) => doubted?.values?.has(key) !== true);
+/** Of a pending change. */
+function patience({ values, pending }: Pick<Known, 'values' | 'pending'>): number {
+  const isLoss = [...values.keys()].some((key) => pending?.values?.has(key) !== true);
   return isLoss ? lossMs : settleMs;
 }
 

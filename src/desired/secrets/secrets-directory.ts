@@ -2,13 +2,13 @@
  * The directory of `--secrets-dir`, read at the start and watched.
  *
  * States: **new** → `start` reads once → **watching** → `stop` → **stopped**. While watching, it is read 100 ms after an event of the
- * file system, when a doubt ends (`memory.ts`), and every 10 s in any case. One reading runs at a time.
+ * file system, when a pending change is due (`memory.ts`), and every 10 s in any case. One reading runs at a time.
  *
  * A reading that takes longer than 10 s counts as unreadable: the last values are used, and a problem reports it. No pass and no
  * reading of documents waits for it, at the start neither. Its result is used when it comes.
  */
 import { invariant, type Clock, type Timer } from '../../base/index.ts';
-import { watchFolder, type FolderWatcher, type WatchFolder } from '../folder/folder-watch.ts';
+import { watchFolder, type FolderWatcher, type WatchFolder } from '../folder-watch.ts';
 import { SecretsMemory, sameReading, settleMs, type SecretsReading } from './memory.ts';
 import { SecretsTreeReader, type SecretsTree } from './tree.ts';
 

@@ -128,7 +128,12 @@ const innerRooms: Readonly<Record<string, Readonly<Record<string, readonly strin
     runtimes: ['store', 'domain', 'config'],
     top: ['store', 'domain', 'config', 'identity', 'http', 'runtimes'],
   },
-  desired: { folder: ['top'], cluster: ['top'], top: ['folder', 'cluster'] },
+  desired: {
+    secrets: ['top'],
+    folder: ['top', 'secrets'],
+    cluster: ['top'],
+    top: ['folder', 'cluster', 'secrets'],
+  },
   engine: {
     fleet: [],
     money: ['fleet'],

@@ -10,7 +10,7 @@ import { SecretsDirectory, answerMs } from '../../../../src/desired/secrets/secr
 import { SecretsTreeReader, secretsLimits, type SecretsTree } from '../../../../src/desired/secrets/tree.ts';
 import { resolveEnvironment } from '../../../../src/kinds/container-service/environment-values.ts';
 import { ManualClock } from '../../../support/manual-clock.ts';
-import { documents, secret, service } from '../documents.ts';
+import { secret, service } from '../documents.ts';
 import { removeTemporary, temporaryFolder, writeInto } from '../folders.ts';
 
 const canary = 'canary-9f27c1';
