@@ -35,11 +35,10 @@ test('a timeline shows what a service was sent, what it waited for, and for how 
     outcome: 'applied',
     intent: expect.stringMatching(/^[0-9a-f-]{36}$/),
   });
-  const provisioning = of.findIndex(({ waitReason }) => waitReason === 'Provisioning');
-  const ended = of[provisioning + 1];
-  expect(ended).toMatchObject({ waitedMs: expect.any(Number), durationMs: expect.any(Number) });
-  const passedMs = Date.parse(ended.at) - Date.parse(of[provisioning].at);
-  expect(Math.abs(ended.waitedMs - passedMs)).toBeLessThanOrEqual(1000);
+  const [began, ended] = of;
+  expect(began).toMatchObject({ waitReason: expect.any(String), durationMs: expect.any(Number) });
+  const passedMs = Date.parse(ended.at) - Date.parse(began.at);
+  expect(Math.abs(ended.waitedMs - passedMs)).toBeLessThanOrEqual(5);
   expect(readFileSync(file, 'utf8')).not.toMatch(/canary|apiKey|message/);
   const known = [
     'at',

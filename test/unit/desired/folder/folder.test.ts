@@ -123,6 +123,7 @@ describe("a service's environment", () => {
   test('names the reference that leads nowhere, and what to add', () => {
     expect(resolve(entry('valueFrom: {secretKeyRef: {name: s, key: k}}'))).toEqual({
       ok: false,
+      reason: 'InvalidReference',
       path: ['spec', 'env', 0, 'valueFrom', 'secretKeyRef'],
       message: 'no usable Secret s in the namespace default',
       remedy: 'add it with the key `k` (or fix it, if it exists), or set `optional: true`',

@@ -319,7 +319,10 @@ describe('while a manager runs', () => {
     const readings = new Readings();
     readings.used({ 'a/s': { key: 'v1' } });
     readings.nowMs += 3_600_000;
-    const reading = readings.read({}, { secrets: new Map([['a/s', new Map([['key', gone]])]]) });
+    const tree = { secrets: new Map([['a/s', new Map([['key', gone]])]]) };
+    readings.read({}, tree);
+    readings.nowMs += 3_600_000;
+    const reading = readings.read({}, tree);
     expect(reading.secrets.get('a/s')?.get('key')?.reveal()).toBe('v1');
     expect(reading.problems).toEqual([expect.objectContaining({ file: 'DIR/a/s/key' })]);
   });
