@@ -8,6 +8,8 @@ export interface FolderWatcher {
 export interface FolderWatchOptions {
   /** Changes of these are ignored. */
   readonly isIgnored: (path: string, isFile: boolean) => boolean;
+  /** Links are not followed, and nothing beneath this many folders is watched. What is watched may be anybody's. */
+  readonly depth?: number;
   /** A file or folder was created, changed or removed. */
   readonly onTouched: (path: string) => void;
   /** From now on changes are noticed. */
@@ -17,9 +19,10 @@ export interface FolderWatchOptions {
 /** Never throws. If the folder can't be watched, no change is noticed. */
 export type WatchFolder = (directory: string, options: FolderWatchOptions) => FolderWatcher;
 
-export const watchFolder: WatchFolder = (directory, { isIgnored, onTouched, onReady }) => {
+export const watchFolder: WatchFolder = (directory, { isIgnored, depth, onTouched, onReady }) => {
   const watcher = watch(directory, {
     ignoreInitial: true,
+    ...(depth === undefined ? {} : { depth, followSymlinks: false }),
     ignored: (path, stats) => isIgnored(path, stats?.isFile() ?? false),
   });
   watcher.on('all', (_event, path) => onTouched(path));

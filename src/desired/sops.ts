@@ -3,7 +3,7 @@ import type { Finding } from './explain.ts';
 import { isPlainMap } from './yaml.ts';
 
 /** `sops:` at the root. */
-export function isEncrypted(value: unknown): value is Readonly<Record<string, unknown>> {
+export function isEncrypted(value: unknown): boolean {
   return isPlainMap(value) && isPlainMap(value['sops']);
 }
 
@@ -15,11 +15,7 @@ export function isEncryptedText(text: string): boolean {
 const plainWord = /^[\w./@%+=,-]+$/;
 
 /** `file`: of the document. `place`: `NAMESPACE/NAME` of a Secret. */
-export function encryptedFinding(
-  value: Readonly<Record<string, unknown>>,
-  file: string,
-  place: string | undefined,
-): Finding {
+export function encryptedFinding(value: unknown, file: string, place: string | undefined): Finding {
   const message = 'the document is encrypted by SOPS, and fleetkeeper decrypts nothing';
   const [field, key] = firstKey(value);
   if (place === undefined || field === undefined) {
@@ -37,9 +33,9 @@ export function encryptedFinding(
   };
 }
 
-function firstKey(value: Readonly<Record<string, unknown>>): [field: string | undefined, key: string] {
+function firstKey(value: unknown): [field: string | undefined, key: string] {
   for (const field of ['stringData', 'data']) {
-    const entries = value[field];
+    const entries = isPlainMap(value) ? value[field] : undefined;
     const [key] = isPlainMap(entries) ? Object.keys(entries) : [];
     if (key !== undefined) return [field, key];
   }

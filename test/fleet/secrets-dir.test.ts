@@ -166,8 +166,7 @@ describe('Secrets of files', () => {
     await fleet.remove('db.yaml');
     await fleet.untilReady(2);
     await manager.kill('SIGTERM');
-    const { mutations } = world;
-    expect((await mutations.call(world)).filter((line) => line.startsWith('PATCH'))).toEqual([]);
+    expect((await world.mutations()).filter((line) => line.startsWith('PATCH'))).toEqual([]);
   });
 
   testInFolder('are no setting of fleetkeeper.yaml, which may come from somebody else', async () => {

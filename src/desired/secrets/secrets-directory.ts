@@ -6,11 +6,14 @@
  *
  * A reading that takes longer than 10 s counts as unreadable: the last values are used, and a problem reports it. No pass and no
  * reading of documents waits for it, at the start neither. Its result is used when it comes.
+ *
+ * The watcher follows no link: one may lead to the root of the file system. It loses a directory that is replaced by a rename, whose
+ * successor is read every 10 s.
  */
 import { invariant, type Clock, type Timer } from '../../base/index.ts';
 import { watchFolder, type FolderWatcher, type WatchFolder } from '../folder-watch.ts';
 import { SecretsMemory, sameReading, settleMs, type SecretsReading } from './memory.ts';
-import { SecretsTreeReader, type SecretsTree } from './tree.ts';
+import { SecretsTreeReader } from './tree.ts';
 
 export interface SecretsDirectoryOptions {
   readonly directory: string;
@@ -21,6 +24,8 @@ export interface SecretsDirectoryOptions {
 }
 
 const rescanMs = 10_000;
+/** `NAMESPACE/NAME/..data/KEY`. */
+const watchedDepth = 3;
 export const answerMs = 10_000;
 
 export class SecretsDirectory {
@@ -57,14 +62,19 @@ export class SecretsDirectory {
     await this.#read(false);
     if (!this.#isWatching()) return;
     this.#onChange = onChange;
+    this.#rescanLater();
+  }
+
+  /** Begins when the directory has answered: the watcher asks it, too. */
+  #watch(): void {
     const { directory, watchFolder: watch = watchFolder } = this.#options;
-    this.#watcher = watch(directory, {
+    this.#watcher ??= watch(directory, {
       isIgnored: () => false,
+      depth: watchedDepth,
       onTouched: () => this.#readSoon(settleMs, true),
       // For changes between the first reading and now.
       onReady: () => this.#readSoon(settleMs, true),
     });
-    this.#rescanLater();
   }
 
   /** Does not wait for a reading: it may hang. */
@@ -101,18 +111,17 @@ export class SecretsDirectory {
       this.#publish(this.#memory.failed(noAnswer));
       resolve();
     });
-    const read = this.#reader.read(anew).then((tree) => {
-      timer.cancel();
-      this.#finish(tree);
-    });
-    await Promise.race([read, late]);
+    await Promise.race([this.#readTree(anew, timer), late]);
   }
 
-  #finish(tree: SecretsTree): void {
+  async #readTree(anew: boolean, late: Timer): Promise<void> {
+    const tree = await this.#reader.read(anew);
+    late.cancel();
     this.#isReading = false;
     if (!this.#isWatching()) return;
     const reading = this.#memory.take(tree, this.#options.clock.monotonicMs());
     this.#publish(reading);
+    this.#watch();
     const asked = this.#asked;
     this.#asked = undefined;
     if (asked) this.#readSoon(settleMs, asked.anew);
