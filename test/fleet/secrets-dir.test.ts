@@ -1,4 +1,4 @@
-import { mkdir, rename, rm, rmdir, symlink, writeFile } from 'node:fs/promises';
+import { cp, mkdir, rename, rm, rmdir, symlink, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { describe, expect } from 'vitest';
 import { ControlPlane, apiKey, isMutation } from '../support/processes/control-plane.ts';
@@ -83,6 +83,23 @@ describe('Secrets of files', () => {
     const { stderr, stdout } = await manager.kill('SIGTERM');
     expect(stderr).toContain('compute/apiKey ends with a line break');
     expect(stderr + stdout + JSON.stringify([...(await fleet.records())])).not.toContain('canary');
+  });
+
+  testInFolder('come in a directory that takes the place of another one by a rename', async () => {
+    const world = await SecretsWorld.open();
+    const { fleet, plane, directory } = world;
+    const manager = fleet.run(...world.flags);
+    await fleet.untilReady(2);
+    const before = await world.environment();
+    await plane.forgetRequests();
+    await cp(directory, `${directory}.new`, { recursive: true });
+    await writeFile(path.join(`${directory}.new`, 'default/db/token'), 'canary-t2');
+    await rename(directory, `${directory}.old`);
+    await rename(`${directory}.new`, directory);
+    await eventually('the new value', async () => String(await world.environment()) !== String(before));
+    await fleet.untilReady(2);
+    expect(await world.mutations()).toEqual([expect.stringMatching(/^PATCH /)]);
+    await manager.kill('SIGTERM');
   });
 
   testInFolder(
