@@ -1,4 +1,5 @@
 #!/usr/bin/env node
+import { spawn } from 'node:child_process';
 import { hostname } from 'node:os';
 import { ProcessSignals, holdProcess, keepCompiledCode, systemClock, systemRandom } from './base/index.ts';
 import { watchOutput } from './cli/output/output-loss.ts';
@@ -24,5 +25,10 @@ process.exitCode = await runCommandLine(process.argv.slice(2), {
   stopped: signals.stopped,
   unread: output.unread,
   takeSignals: (taker) => signals.take(taker),
+  desktop: {
+    platform: process.platform,
+    launch: (file, args, onFailure) =>
+      spawn(file, args, { stdio: 'ignore', detached: true }).once('error', onFailure).unref(),
+  },
 });
 release();

@@ -1,10 +1,12 @@
 import type { Command } from 'commander';
+import { openPage, withOpenFlags, type OpenFlags } from '../browser.ts';
 import { complain, exitCodes, untilStopped, type Context } from '../context.ts';
 import { DemoFleet } from '../demo/fleet.ts';
 import { isLive, openScreen, type DemoScreen } from '../demo/screen.ts';
 import type { DemoStage } from '../demo/stage.ts';
 import { DemoStory } from '../demo/story.ts';
 import { examplesFolder } from '../examples.ts';
+import { pageLine } from '../health.ts';
 import { watchProblems } from '../watch-problems.ts';
 
 /** Between the acts: time to read on a terminal. */
@@ -12,10 +14,10 @@ const pauseMs = { live: 2500, plain: 300 };
 
 /** `demo`: control plane, manager and a sample fleet, watched live. */
 export function defineDemo(command: Command, context: Context, exit: (code: number) => void): void {
-  command.action(async () => exit(await demo(context)));
+  withOpenFlags(command).action(async (flags: OpenFlags) => exit(await demo(context, flags)));
 }
 
-async function demo(context: Context): Promise<number> {
+async function demo(context: Context, flags: OpenFlags): Promise<number> {
   // With its control plane, which no other command waits for.
   const { openStage } = await import('../demo/stage.ts');
   const live = isLive(context);
@@ -27,11 +29,15 @@ async function demo(context: Context): Promise<number> {
       () => screen.tell({ tone: 'good', subject: 'folder', text: 'all problems are mended' }),
     ),
   });
+  const { url: page } = stage.page;
   const screen: DemoScreen = openScreen(context, {
+    page,
     rows: () => fleet.rows(),
     balanceMicros: () => [...stage.manager.accounts.handles()][0]?.informer.current?.balanceMicros,
     requests: () => countRequests(stage),
   });
+  if (!live) screen.post(pageLine(page));
+  openPage(context, page, flags);
   try {
     await new DemoStory(context, stage, fleet, screen).play(live ? pauseMs.live : pauseMs.plain);
     if (live && !context.stopped.aborted) {
@@ -65,12 +71,12 @@ async function countRequests({ metrics }: DemoStage): Promise<{ reads: number; c
 }
 
 async function yourTurn(
-  { folder, url, colleague, colleagueKey, logFile }: DemoStage,
+  { folder, url, page, colleague, colleagueKey, logFile }: DemoStage,
   command: string,
 ): Promise<string> {
   const storefront = await colleague.idOf('storefront');
   return `
-That was all. Your turn: this continues until Ctrl-C. In another terminal, in this folder:
+That was all. Your turn: this continues until Ctrl-C. ${page.url} shows what happens. In another terminal, in this folder:
 
   FLEET=${folder}
   API=${url} KEY=${colleagueKey}

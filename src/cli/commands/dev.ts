@@ -6,16 +6,20 @@ import { Manager } from '../../manager/index.ts';
 import type { ObjectKey } from '../../resources/index.ts';
 import { giveSigns, lockState, openState, type StateStore } from '../../state/index.ts';
 import { createMetrics } from '../../telemetry/index.ts';
+import { openPage, withOpenFlags, type OpenFlags } from '../browser.ts';
 import { isCluster } from '../cluster.ts';
 import { complain, print, untilStopped, type Context } from '../context.ts';
 import { fleetIdentity } from '../digest-key.ts';
 import { withFolderArgument } from '../flags/source-option.ts';
 import { ensureLocal } from '../local/create.ts';
-import type { LocalRuntime } from '../local/place.ts';
+import { pageLine } from '../health.ts';
+import { localPlaceOf, readSettings, writeSettings, type LocalRuntime } from '../local/place.ts';
 import { withLocal } from '../local/with-local.ts';
 import { openLog } from '../log.ts';
+import { serveLocalPage, type LocalPage, type ServedManager } from '../manager-server.ts';
 import {
   sameFleetFlags,
+  sameFleetFlagsAnywhere,
   settleOption,
   shellWord,
   stateFile,
@@ -27,7 +31,7 @@ import { complainOfSecrets } from '../secrets-dir.ts';
 import { environmentAccount, openSource } from '../source.ts';
 import { watchProblems } from '../watch-problems.ts';
 
-interface DevFlags extends FleetFlags {
+interface DevFlags extends FleetFlags, OpenFlags {
   readonly runtime?: LocalRuntime;
   readonly settle: number;
 }
@@ -35,7 +39,7 @@ interface DevFlags extends FleetFlags {
 /** `dev`: a control plane for this folder and the manager on it, until stopped. Containers stay. */
 export function defineDev(command: Command, context: Context): void {
   // What becomes of an object is printed anyway.
-  withFolderFlags(withFolderArgument(command), 'error')
+  withOpenFlags(withFolderFlags(withFolderArgument(command), 'error'))
     .addOption(
       new Option(
         '--runtime <name>',
@@ -83,7 +87,7 @@ async function manage(context: Context, flags: DevFlags): Promise<void> {
   try {
     const state = openState(file, random, await fleetIdentity(context, flags, file));
     try {
-      await runUntilStopped(context, flags, state.store);
+      await runUntilStopped(context, flags, { store: state.store, file });
     } finally {
       state.close();
     }
@@ -93,38 +97,69 @@ async function manage(context: Context, flags: DevFlags): Promise<void> {
   }
 }
 
-async function runUntilStopped(context: Context, flags: DevFlags, store: StateStore): Promise<void> {
+interface OpenedState {
+  readonly store: StateStore;
+  readonly file: string;
+}
+
+async function runUntilStopped(
+  context: Context,
+  flags: DevFlags,
+  { store, file }: OpenedState,
+): Promise<void> {
   const { clock, random } = context;
   const problems = watchProblems(
     (problem) => complain(context, oneLine(problem)),
     () => complain(context, 'all problems in the documents are solved'),
   );
   const accounts = watchAccounts(context);
+  const logger = openLog(context, flags);
+  const metrics = createMetrics();
+  const printState = stateLines(context, store);
+  let page: LocalPage | undefined;
   const manager = new Manager({
     source: openSource(flags, context, true, complainOfSecrets(context)),
     store,
     environment: environmentAccount(context),
     clock,
     random,
-    logger: openLog(context, flags),
-    metrics: createMetrics(),
+    logger,
+    metrics,
     settleMs: flags.settle,
     grace: { goneMs: 2000, partlyMs: 5000, whollyMs: 25_000 },
     allowMassChange: false,
     mode: 'manage',
     commandFlags: sameFleetFlags(flags),
-    onPass: stateLines(context, store),
+    onPass: (key, result) => {
+      printState(key, result);
+      page?.passed(key);
+    },
     onSource: (snapshot) => {
       problems(snapshot);
       accounts(snapshot);
     },
   });
   try {
+    const commandFlags = sameFleetFlagsAnywhere(flags);
+    const served = { manager, metrics, logger, file, commandFlags, command: 'dev' } as const;
+    page = await servePage(context, flags, served);
     await manager.start();
     await untilStopped(context);
   } finally {
     await manager.stop();
+    await page?.close();
   }
+}
+
+/** At the port that it had before, so that a page which is still open continues. */
+async function servePage(context: Context, flags: DevFlags, served: ServedManager): Promise<LocalPage> {
+  const place = localPlaceOf(context, flags.source);
+  const { pagePort = 0 } = place ? readSettings(place) : {};
+  const page = await serveLocalPage(context, served, pagePort);
+  if (place && page.port !== pagePort) writeSettings(place, { ...readSettings(place), pagePort: page.port });
+  print(context, pageLine(page.url));
+  openPage(context, page.url, flags);
+  return page;
 }
 
 /** Those that were there at the start are refused (`refuseOthers`). */

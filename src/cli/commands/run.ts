@@ -1,23 +1,8 @@
 import type { Command } from 'commander';
-import { createHealthServer } from '../../http/index.ts';
-import {
-  EndpointFiles,
-  Manager,
-  collectFleetMetrics,
-  shownEndpoints,
-  type EndpointFilesOptions,
-} from '../../manager/index.ts';
+import { EndpointFiles, Manager, type EndpointFilesOptions } from '../../manager/index.ts';
 import { defaultShortenedGrace } from '../../engine/index.ts';
-import { ManagerSource } from '../../read-api/index.ts';
-import {
-  giveSigns,
-  JournalReader,
-  lockState,
-  openState,
-  planFileOutcomes,
-  type StateStore,
-} from '../../state/index.ts';
-import { collectProcessMetrics, createMetrics, type Logger, type Metrics } from '../../telemetry/index.ts';
+import { giveSigns, lockState, openState, planFileOutcomes, type StateStore } from '../../state/index.ts';
+import { collectProcessMetrics, createMetrics, type Metrics } from '../../telemetry/index.ts';
 import { clusterHeading, isCluster } from '../cluster.ts';
 import { untilStopped, type Context } from '../context.ts';
 import {
@@ -35,7 +20,8 @@ import {
 import { analysisPrometheus, analysisPrometheusOption, type AnalysisFlags } from '../analysis-prometheus.ts';
 import { withFolderArgument } from '../flags/source-option.ts';
 import { withLocal } from '../local/with-local.ts';
-import { createReadApi, refusePageFlags, withPageFlags, type PageFlags } from '../page.ts';
+import { createManagerServer } from '../manager-server.ts';
+import { refusePageFlags, withPageFlags, type PageFlags } from '../page.ts';
 import { fleetIdentity } from '../digest-key.ts';
 import { serve } from '../health.ts';
 import { isTextLog, openLog } from '../log.ts';
@@ -115,8 +101,7 @@ async function runManager(context: Context, flags: RunFlags, file: string): Prom
   const state = open(file, random, await fleetIdentity(context, flags, file));
   countPlanFiles(metrics, state.store);
   const endpointFiles = openEndpointFiles(flags, { store: state.store, clock, logger });
-  const served: Served = {};
-  const manager = new Manager({
+  const manager: Manager = new Manager({
     ...context.ports?.network,
     source,
     store: state.store,
@@ -137,21 +122,23 @@ async function runManager(context: Context, flags: RunFlags, file: string): Prom
       timeline?.passed(key, result, durationMs, state.store);
       summary.onPass(key, state.store, result);
       endpointFiles?.passed(key);
-      served.source?.passed(key);
+      served.passed(key);
     },
     onSource: watchProblems(
       (problem) => logger.error({ problem }, 'problem in the source'),
       () => logger.info('all problems in the source are solved'),
     ),
   });
-  const health = healthServerOf(context, flags, { manager, metrics, logger, file }, served);
+  const commandFlags = sameFleetFlagsAnywhere(flags);
+  const parts = { manager, metrics, logger, file, commandFlags, command: 'run' } as const;
+  const served = createManagerServer(context, flags, flags.listen, parts);
   const { environment, pid, hostname: host } = context;
   const signs = context.ports?.stateFiles?.giveSigns ?? giveSigns;
   const stopSigns = signs(file, { command: 'run', pid, host }, clock, () => manager.heartbeatTimes());
   const problem = () => manager.liveness.find((check) => check.problem !== undefined)?.problem;
   const serviceManager = new ServiceManager({ environment, pid, clock, logger, problem });
   try {
-    if (flags.listen) await serve(context, health, flags.listen);
+    if (flags.listen) await serve(context, served.server, flags.listen, served.hasPage);
     await manager.start();
     await summary.open(state.store);
     logger.info({ source: source.description, state: file, owner: state.store.ownerName }, 'manager started');
@@ -164,56 +151,11 @@ async function runManager(context: Context, flags: RunFlags, file: string): Prom
     await manager.stop();
     watchedPolicy?.stop();
     await timeline?.stop();
-    await health.close();
+    await served.server.close();
     state.close();
     stopSigns();
   }
   logger.info('manager stopped');
-}
-
-/** What the read API has of this process. */
-interface Served {
-  source?: ManagerSource;
-}
-
-interface ServedParts {
-  readonly manager: Manager;
-  readonly metrics: Metrics;
-  readonly logger: Logger;
-  /** Of the state. */
-  readonly file: string;
-}
-
-function healthServerOf(
-  context: Context,
-  flags: RunFlags,
-  { manager, metrics, logger, file }: ServedParts,
-  served: Served,
-): ReturnType<typeof createHealthServer> {
-  const { clock, hostname: host, pid } = context;
-  const journal = new JournalReader(file);
-  const commandFlags = sameFleetFlagsAnywhere(flags);
-  const source = new ManagerSource({ manager, journal, clock, version, commandFlags, host, pid });
-  const readApi = flags.listen && createReadApi(context, flags, flags.listen, { source, logger, metrics });
-  if (readApi) served.source = source;
-  const server = createHealthServer(
-    {
-      live: () => manager.liveness,
-      ready: () => manager.readiness,
-      metrics: () => {
-        collectFleetMetrics(metrics, manager, clock, flags.fleetMetrics);
-        return metrics.registry.metrics();
-      },
-      endpoints: (...asked) => shownEndpoints(manager.store, clock, asked),
-    },
-    clock,
-    { readApi },
-  );
-  server.addHook('preClose', async () => {
-    readApi?.stop();
-    journal.close();
-  });
-  return server;
 }
 
 function metricsOfProcess(): Metrics {

@@ -17,6 +17,8 @@ export interface DemoScreen {
 
 /** What the picture shows beside acts and events, asked for whenever it is drawn. */
 export interface DemoFacts {
+  /** Address of the page. */
+  readonly page: string;
   rows(): readonly DemoRow[];
   balanceMicros(): number | undefined;
   requests(): Promise<DemoPicture['requests']>;
@@ -119,6 +121,7 @@ class LiveScreen implements DemoScreen {
     const picture = {
       act: this.#act,
       elapsedMs: this.#elapsedMs(),
+      page: this.#facts.page,
       balanceMicros: this.#facts.balanceMicros(),
       requests: await this.#facts.requests(),
       rows: this.#facts.rows(),

@@ -25,7 +25,8 @@ import { createLogger, createMetrics, type Metrics } from '../../telemetry/index
 import type { Context } from '../context.ts';
 import { examplesFolder } from '../examples.ts';
 import { openColleague, type Colleague } from './colleague.ts';
-import { ownerChoice, readTextFile, stateFile } from '../options.ts';
+import { serveLocalPage, type LocalPage } from '../manager-server.ts';
+import { ownerChoice, readTextFile, sameFleetFlags, stateFile } from '../options.ts';
 import { addSchema, withSchemaLine } from '../schema-line.ts';
 import { openSource } from '../source.ts';
 
@@ -39,6 +40,7 @@ export interface DemoStage {
   readonly folder: string;
   readonly url: string;
   readonly logFile: string;
+  readonly page: LocalPage;
   readonly manager: Manager;
   readonly metrics: Metrics;
   readonly colleague: Colleague;
@@ -74,10 +76,10 @@ export async function openStage(context: Context, audience: DemoAudience): Promi
     const folder = await copyFleet(root, server.url);
     const colleague = openColleague(context, server.url, colleagueKey);
     closers.push(() => colleague.close());
-    const fleet = openManager(context, folder, audience, logger);
+    const fleet = await openManager(context, folder, audience, logger);
     closers.push(fleet.close);
-    const { manager, metrics } = fleet;
-    return { folder, url: server.url, logFile, manager, metrics, colleague, colleagueKey, close };
+    const { manager, metrics, page } = fleet;
+    return { folder, url: server.url, logFile, page, manager, metrics, colleague, colleagueKey, close };
   } catch (error) {
     await close();
     throw error;
@@ -114,8 +116,8 @@ export function editField(file: string, field: string, value: string): string {
   return found[0]?.[2] ?? '';
 }
 
-/** As the command `run` does. */
-function openManager(
+/** As the command `run --listen` does. */
+async function openManager(
   context: Context,
   folder: string,
   audience: DemoAudience,
@@ -126,7 +128,8 @@ function openManager(
   const file = stateFile({ source: folder });
   const lock = lockState(file, `process ${context.pid} on ${context.hostname} (fleetkeeper demo)`);
   const state = openState(file, random, ownerChoice({ source: folder }));
-  const manager = new Manager({
+  const commandFlags = sameFleetFlags({ source: folder });
+  const manager: Manager = new Manager({
     source: openSource({ source: folder }, context, true),
     store: state.store,
     environment: { url: undefined, apiKey: () => undefined },
@@ -138,12 +141,20 @@ function openManager(
     grace,
     allowMassChange: false,
     mode: 'manage',
-    ...audience,
+    commandFlags,
+    onSource: audience.onSource,
+    onPass: (key, result) => {
+      audience.onPass(key, result);
+      page.passed(key);
+    },
   });
+  const served = { manager, metrics, logger, file, commandFlags, command: 'demo' } as const;
+  const page = await serveLocalPage(context, served, 0);
   const close = async () => {
     await manager.stop();
+    await page.close();
     state.close();
     lock.release();
   };
-  return { manager, metrics, close };
+  return { manager, metrics, page, close };
 }

@@ -8,6 +8,8 @@ export interface DemoPicture {
   /** E.g. `2/6`, and what happens in it. */
   readonly act: readonly [number: string, title: string];
   readonly elapsedMs: number;
+  /** Its address. */
+  readonly page?: string;
   readonly balanceMicros: number | undefined;
   readonly requests: { readonly reads: number; readonly changes: number };
   readonly rows: readonly DemoRow[];
@@ -30,7 +32,7 @@ const spinnerMs = 100;
 const wideColumns = 128;
 const endpointWidth = 60;
 /** Above and below the rows of the table. */
-const linesAround = 6;
+const linesAround = 7;
 const fewestEvents = 3;
 const mostEvents = 8;
 
@@ -61,7 +63,7 @@ function newestEvents(events: readonly TimedEvent[], room: number, canvas: Canva
   return lines;
 }
 
-function header({ act, elapsedMs, balanceMicros, requests }: DemoPicture, canvas: Canvas): string[] {
+function header({ act, elapsedMs, page, balanceMicros, requests }: DemoPicture, canvas: Canvas): string[] {
   const { strong, good, dim } = canvas.colours;
   const [number, title] = act;
   const start = number === '' ? 'fleetkeeper demo  ' : `fleetkeeper demo  ${number}  `;
@@ -70,6 +72,7 @@ function header({ act, elapsedMs, balanceMicros, requests }: DemoPicture, canvas
   return [
     strong(start) + good(cut(title, canvas.columns - start.length - 1)),
     dim(cut(`${minutes(elapsedMs)}   ${balance}${counts}`, canvas.columns - 1)),
+    ...(page === undefined ? [] : [dim(cut(`page: ${page}`, canvas.columns - 1))]),
   ];
 }
 

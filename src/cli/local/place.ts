@@ -1,7 +1,7 @@
 /**
  * The control plane of a folder, on this machine. Its files are in `.fleetkeeper/dev/` of the folder:
  *
- *     settings.json      what its containers are, where the engine is, and its port, which stays the same while it is free
+ *     settings.json      what its containers are, where the engine is, its port and that of the page, which stay the same while they are free
  *     key                the API key, made for this folder
  *     control-plane.db   its database; one process has the lock of it
  *     address            where it answers, while a process serves it
@@ -27,6 +27,8 @@ export interface LocalSettings {
   readonly engine?: string;
   /** 0: none was used yet. */
   readonly port: number;
+  /** Of the page; likewise. */
+  readonly pagePort?: number;
   /** Where they were made (`identityOf`). */
   readonly folder: string | undefined;
 }
@@ -115,12 +117,12 @@ function faultOf(key: Stats, user: number | undefined): string | undefined {
 export function readSettings({ settingsFile }: LocalPlace): LocalSettings {
   try {
     const text = readFileSync(settingsFile, 'utf8');
-    const { runtime, engine, port, folder } = JSON.parse(text) as Partial<LocalSettings>;
+    const { runtime, engine, port, pagePort, folder } = JSON.parse(text) as Partial<LocalSettings>;
     if (runtime !== 'docker' && runtime !== 'simulated') throw new Error('no known `runtime`');
-    const isPort = Number.isInteger(port) && Number(port) >= 0 && Number(port) <= 65_535;
     return {
       runtime,
-      port: isPort ? Number(port) : 0,
+      port: portIn(port),
+      pagePort: portIn(pagePort),
       folder: typeof folder === 'string' ? folder : undefined,
       ...(typeof engine === 'string' && { engine }),
     };
@@ -133,6 +135,10 @@ export function readSettings({ settingsFile }: LocalPlace): LocalSettings {
   }
 }
 
+function portIn(value: unknown): number {
+  return Number.isInteger(value) && Number(value) >= 0 && Number(value) <= 65_535 ? Number(value) : 0;
+}
+
 export function writeSettings({ settingsFile }: LocalPlace, settings: LocalSettings): void {
   const text = `${JSON.stringify(settings)}\n`;
   const beside = `${settingsFile}.new`;
@@ -143,7 +149,7 @@ export function writeSettings({ settingsFile }: LocalPlace, settings: LocalSetti
 /** Makes the settings and the key. Nothing of a folder that was used with a provider is taken over: its records are of things there. */
 export function createPlace(
   source: string,
-  settings: Omit<LocalSettings, 'port' | 'folder'>,
+  settings: Omit<LocalSettings, 'port' | 'pagePort' | 'folder'>,
   random: Random,
 ): LocalPlace {
   const state = path.join(source, '.fleetkeeper', 'state.db');

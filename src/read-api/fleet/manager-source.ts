@@ -13,6 +13,8 @@ export interface ManagerSourceOptions {
   readonly clock: Clock;
   readonly version: string;
   readonly commandFlags: string;
+  /** Which command runs it. */
+  readonly command: string;
   readonly host: string;
   readonly pid: number;
 }
@@ -72,10 +74,10 @@ export class ManagerSource implements FleetSource {
   }
 
   manager() {
-    const { clock, host, pid } = this.#options;
+    const { clock, command, host, pid } = this.#options;
     return {
       phase: 'Running',
-      command: 'run',
+      command,
       host,
       pid,
       startedAt: this.#startedAt,

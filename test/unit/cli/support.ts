@@ -1,6 +1,7 @@
 /** The command line in this process, against a real server. */
 import { PassThrough } from 'node:stream';
 import { systemClock, systemRandom, type Clock } from '../../../src/base/index.ts';
+import type { Desktop } from '../../../src/cli/browser.ts';
 import type { Context } from '../../../src/cli/context.ts';
 import { runCommandLine } from '../../../src/cli/program.ts';
 
@@ -12,11 +13,19 @@ export interface RunOptions {
   readonly columns?: number;
   readonly clock?: Clock;
   readonly currentFolder?: string;
+  readonly desktop?: Desktop;
 }
 
 /** What a command is given of this process. */
 export function contextOf(
-  { environment = {}, terminal = false, columns, clock = systemClock, currentFolder = '' }: RunOptions,
+  {
+    environment = {},
+    terminal = false,
+    columns,
+    clock = systemClock,
+    currentFolder = '',
+    desktop,
+  }: RunOptions,
   written: Readonly<Record<'stdout' | 'stderr', (text: string) => void>>,
   stopped: AbortSignal,
   typed?: PassThrough,
@@ -42,6 +51,7 @@ export function contextOf(
     stopped,
     unread,
     takeSignals: () => () => undefined,
+    ...(desktop && { desktop }),
   };
 }
 

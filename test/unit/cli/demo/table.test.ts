@@ -26,6 +26,7 @@ function drawn(lines: number): string[] {
   const picture = {
     act: ['1/6', 'an act'],
     elapsedMs: 0,
+    page: 'http://127.0.0.1:4711/',
     balanceMicros: 0,
     requests,
     rows,
@@ -43,6 +44,7 @@ test('on a small one, what is under way stays, with what has happened', () => {
   const lines = drawn(24);
   expect(lines.length).toBeLessThan(24);
   expect(lines.at(0)).toContain('1/6');
+  expect(lines.at(2)).toBe('page: http://127.0.0.1:4711/');
   expect(lines.some((line) => line.includes('web-19') && line.includes('patching'))).toBe(true);
   expect(lines.at(-1)).toContain('Drifted');
 });
