@@ -27,19 +27,24 @@ export default {
 /** Libraries of the page. */
 const pageModules: string[] = [];
 
-/** What a browser loads: one script, one style, and no more. */
+/** Of the manager, and of the control plane. */
+const pageScripts = ['main', 'control-plane'];
+
+/** What a browser loads of each page: one script, one style, and no more. */
 function page(): Plugin {
   return {
     name: 'page',
     async generateBundle() {
-      const build = await rolldown({ input: 'src/page/main.ts', platform: 'browser' });
-      const { output } = await build.generate({ minify: true, comments: { legal: false } });
-      for (const part of output) {
-        if (part.type !== 'chunk') continue;
-        pageModules.push(...part.moduleIds);
-        this.emitFile({ type: 'asset', fileName: 'page/main.js', source: part.code });
+      for (const script of pageScripts) {
+        const build = await rolldown({ input: `src/page/${script}.ts`, platform: 'browser' });
+        const { output } = await build.generate({ minify: true, comments: { legal: false } });
+        for (const part of output) {
+          if (part.type !== 'chunk') continue;
+          pageModules.push(...part.moduleIds);
+          this.emitFile({ type: 'asset', fileName: `page/${script}.js`, source: part.code });
+        }
+        await build.close();
       }
-      await build.close();
       for (const file of globSync('src/page/*.{html,css,svg}'))
         this.emitFile({ type: 'asset', fileName: `page/${path.basename(file)}`, source: readFileSync(file) });
     },

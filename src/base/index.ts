@@ -9,6 +9,7 @@ export * from './ids.ts';
 export * from './invariant.ts';
 export * from './merge-patch.ts';
 export * from './nearest.ts';
+export * from './page-responses.ts';
 export * from './random.ts';
 export * from './retry-after.ts';
 export * from './sensitive.ts';

@@ -31,6 +31,7 @@ import { Lifecycle } from './domain/lifecycle.ts';
 import { measurePlatform } from './http/metrics.ts';
 import { platformClock, wholeMilliseconds } from './domain/platform-clock.ts';
 import type { Platform } from './domain/platform.ts';
+import type { PageFiles } from './http/overview/routes.ts';
 import { createPrivateServer, requireLoopback, type PrivateRole } from './http/private-server.ts';
 import { Quotas, type Quota } from './domain/quotas.ts';
 import { Registries } from './domain/registries.ts';
@@ -78,6 +79,8 @@ export interface ControlPlaneOptions {
   readonly limits?: HttpLimits;
   /** Shown by the admin listener, with the control plane's own metrics in it. */
   readonly metrics?: Registry;
+  /** Files of the page on the administrative listener; absent: it has none. */
+  readonly page?: PageFiles;
   /** How the keys of an identity provider are fetched. */
   readonly fetch?: Fetch;
   readonly clock: Clock;
@@ -190,9 +193,9 @@ export async function openControlPlane(options: ControlPlaneOptions): Promise<Op
       closing: closing.signal,
     });
     listeners.push(api);
-    const { credits } = domain;
+    const { credits, platform } = domain;
     const privates = privateAddresses(options).map(({ role, address }) => {
-      const parts = { ...common, credits, faults, journal, metrics };
+      const parts = { ...common, platform, credits, faults, journal, metrics, page: options.page };
       const listener = createPrivateServer(role, allowRemoteAdmin, parts);
       listeners.push(listener);
       return { role, address, app: listener.app };

@@ -16,12 +16,18 @@ const types: Readonly<Record<string, string>> = {
   '.svg': 'image/svg+xml',
 };
 
-/** By path. `/` is the page itself. */
-export function pageFiles(): StaticFiles {
+/** The pages there are, each with its script and its document. */
+const pages = { manager: ['main', 'index'], 'control-plane': ['control-plane', 'control-plane'] } as const;
+
+/** By path. `/` is the page itself. What only the other page has is left out. */
+export function pageFiles(page: keyof typeof pages): StaticFiles {
   const contents = import.meta.url.endsWith('.ts') ? fromSources() : fromBuild();
+  const [script, document] = pages[page];
+  const others = Object.values(pages).filter(([other]) => other !== script);
+  for (const name of others.flatMap(([other, its]) => [`${other}.js`, `${its}.html`])) contents.delete(name);
   return new Map(
     Array.from(contents, ([name, content]) => [
-      name === 'index.html' ? '/' : `/page/${name}`,
+      name === `${document}.html` ? '/' : `/page/${name}`,
       fileOf(name, content),
     ]),
   );

@@ -24,9 +24,8 @@
  * | names and messages of others                     | JSON strings, never HTML                                            |
  * | a clock of the reader that is wrong              | `Date` and `at` have this server's time                             |
  */
-import { createHash } from 'node:crypto';
 import type { z } from 'zod';
-import { nearest, sleep, type Clock } from '../base/index.ts';
+import { etagOf, hasETag, nearest, pageHeaders, sleep, type Clock } from '../base/index.ts';
 import { absent, type AnswerContext } from './answers/context.ts';
 import { cookieName, Denied, invalid, type Access, type Denial } from './access/access.ts';
 import { checkHost, type HostRule } from './access/hosts.ts';
@@ -109,10 +108,9 @@ export class ReadApi {
       return refusal(new Refused(500, 'internal', 'a defect; the log of the process has more'));
     });
     metrics.request(templateOf(request.path), answered.status);
-    if (request.method !== 'HEAD')
-      return { ...answered, headers: { ...securityHeaders, ...answered.headers } };
+    if (request.method !== 'HEAD') return { ...answered, headers: { ...pageHeaders, ...answered.headers } };
     const length = { 'content-length': String(Buffer.byteLength(answered.body)) };
-    return { ...answered, headers: { ...securityHeaders, ...answered.headers, ...length }, body: '' };
+    return { ...answered, headers: { ...pageHeaders, ...answered.headers, ...length }, body: '' };
   }
 
   async #answer(request: ApiRequest): Promise<ApiResponse> {
@@ -212,15 +210,6 @@ export class ReadApi {
   }
 }
 
-const securityHeaders = {
-  'content-security-policy':
-    "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self' data:; " +
-    "frame-ancestors 'none'; form-action 'self'; base-uri 'none'",
-  'x-content-type-options': 'nosniff',
-  'referrer-policy': 'no-referrer',
-  'cross-origin-resource-policy': 'same-origin',
-};
-
 const streamHeaders = {
   'content-type': 'text/event-stream; charset=utf-8',
   'cache-control': 'no-store',
@@ -270,15 +259,8 @@ function parsedNone(query: URLSearchParams): void {
 function withETag({ headers }: ApiRequest, type: string, body: string | Buffer, known?: string): ApiResponse {
   const etag = known ?? etagOf(body);
   const own = { 'content-type': type, 'cache-control': 'private, no-cache', etag };
-  const isKnown = (headers['if-none-match'] ?? '').split(',').some((one) => {
-    const mark = one.trim().replace(/^W\//, '');
-    return mark === etag || mark === '*';
-  });
+  const isKnown = hasETag(headers['if-none-match'], etag);
   return isKnown ? { status: 304, headers: own, body: '' } : { status: 200, headers: own, body };
-}
-
-function etagOf(body: string | Buffer): string {
-  return `"${createHash('sha256').update(body).digest('base64url').slice(0, 27)}"`;
 }
 
 const patterns = routes.map((route) => ({

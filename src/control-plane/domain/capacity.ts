@@ -12,6 +12,17 @@ import type { Store } from '../store/store.ts';
 
 type Amount = 'cpu' | 'memoryGb' | 'storageGb';
 
+const amounts = ['cpu', 'memoryGb', 'storageGb'] as const satisfies readonly Amount[];
+
+export interface Bounded {
+  /** Null: of the machine that runs the containers. */
+  readonly place: { readonly region: string; readonly geography: string } | null;
+  /** An amount, or a model of GPUs. */
+  readonly what: string;
+  readonly taken: number;
+  readonly total: number;
+}
+
 export interface Placement {
   readonly geography: string;
   readonly gpuModel: string | null;
@@ -124,6 +135,32 @@ export class Capacity {
         })),
       ),
     );
+  }
+
+  /** What has a bound: of the machine first, then in the order of the configuration. */
+  bounded(): Bounded[] {
+    const machine = amounts.flatMap((what): Bounded[] => {
+      const total = this.#config.containers.capacity[what];
+      const taken = this.#taken.get(keyOfMachine(what)) ?? 0;
+      return total === null || total === undefined ? [] : [{ place: null, what, taken, total }];
+    });
+    const places = this.#config.regions.flatMap(({ name: region, geographies }) =>
+      geographies.flatMap((geography): Bounded[] => {
+        const place = { region, geography: geography.name };
+        return amounts.flatMap((what): Bounded[] => {
+          const total = geography[what];
+          const taken = this.#taken.get(keyOf(region, geography.name, what)) ?? 0;
+          return total === undefined ? [] : [{ place, what, taken, total }];
+        });
+      }),
+    );
+    const gpus = this.usage().map(({ region, geography, model, count, taken }) => ({
+      place: { region, geography },
+      what: model,
+      taken,
+      total: count,
+    }));
+    return [...machine, ...places, ...gpus];
   }
 
   #hasRoom(

@@ -3,7 +3,7 @@
  * of the interface. The message states what was attempted and what to do, and never holds a value that a client sent
  * as an environment value.
  */
-type RefusalStatus = 400 | 401 | 403 | 404 | 409 | 429 | 503;
+type RefusalStatus = 400 | 401 | 403 | 404 | 405 | 409 | 421 | 429 | 503;
 
 export class ApiError extends Error {
   override readonly name = 'ApiError';

@@ -43,6 +43,14 @@ export class EventLog {
     return Math.floor(Math.min(eventsKeptPerService, Math.max(leastKept, share)));
   }
 
+  latest(serviceId: string): { message: string; createdAtMs: number } | undefined {
+    const row = this.#store.database.get(
+      'SELECT message, created_at_ms FROM events WHERE service_id = $serviceId ORDER BY n DESC LIMIT 1',
+      { serviceId },
+    );
+    return row && { message: String(row['message']), createdAtMs: Number(row['created_at_ms']) };
+  }
+
   newest(serviceId: string): object[] {
     return this.#store.database.all(
       `SELECT message, created_at_ms AS created_at FROM events

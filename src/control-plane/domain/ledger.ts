@@ -31,6 +31,13 @@ interface Costly {
   readonly hourlyMicros: number;
 }
 
+export interface LedgerEntry {
+  readonly number: number | null;
+  readonly amountMicros: number;
+  readonly description: string;
+  readonly createdAtMs: number;
+}
+
 export class Ledger {
   readonly #store: Store;
   readonly #platform: PlatformClock;
@@ -99,6 +106,43 @@ export class Ledger {
     const n = account.ledgerCount + 1;
     const open = entryJson(n, -openMicros, this.#descriptionOf(account), this.#clock.wallMs());
     return { balanceMicros, entries: [Buffer.from(open), this.#newest(account, limits.ledgerEntries - 1)] };
+  }
+
+  /**
+   * At most `limit` entries behind the `offset` newest, newest first. What has accrued is the newest of all, without a number: it is not
+   * written yet.
+   */
+  page(account: AccountRecord, offset: number, limit: number): { total: number; entries: LedgerEntry[] } {
+    const { accruedMicros } = this.#accrued(account);
+    const open: LedgerEntry[] =
+      accruedMicros === 0
+        ? []
+        : [
+            {
+              number: null,
+              amountMicros: -accruedMicros,
+              description: this.#descriptionOf(account),
+              createdAtMs: this.#clock.wallMs(),
+            },
+          ];
+    const ahead = open.slice(offset, offset + limit);
+    const written = this.#store.database
+      .all(
+        `SELECT n, amount_micros, description, created_at_ms FROM ledger
+         WHERE account_id = $id AND n <= $newest ORDER BY n DESC LIMIT $count`,
+        {
+          id: account.id,
+          newest: account.ledgerCount - Math.max(0, offset - open.length),
+          count: limit - ahead.length,
+        },
+      )
+      .map((row) => ({
+        number: Number(row['n']),
+        amountMicros: Number(row['amount_micros']),
+        description: String(row['description']),
+        createdAtMs: Number(row['created_at_ms']),
+      }));
+    return { total: account.ledgerCount + open.length, entries: [...ahead, ...written] };
   }
 
   /** Found out once for each state of the account: every read asks for it. */

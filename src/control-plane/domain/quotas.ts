@@ -49,6 +49,25 @@ export class Quotas {
     return this.#quotaOf(this.#store.accounts.get(accountId)?.name ?? '');
   }
 
+  /** What the account has of what it may have. */
+  usage(accountId: string): { resource: keyof Quota; used: number; limit: number }[] {
+    const quota = this.of(accountId);
+    const held = this.#held.get(accountId) ?? nothing;
+    let storageGb = 0;
+    for (const { requestedSizeGb } of this.#store.volumes.of(accountId)) storageGb += requestedSizeGb;
+    const used = {
+      services: this.#store.services.count(accountId),
+      ...held,
+      storageGb,
+      storedBytes: this.#store.bytes.of(accountId),
+    };
+    return (['services', 'gpus', 'cpu', 'memoryGb', 'storageGb', 'storedBytes'] as const).map((resource) => ({
+      resource,
+      used: used[resource],
+      limit: quota[resource],
+    }));
+  }
+
   requireService({ id }: AccountRecord): void {
     const { services } = this.of(id);
     if (this.#store.services.count(id) >= services) throw exceeded('services', services);

@@ -3,7 +3,7 @@
  *
  * - `metrics`: metrics;
  * - `test`: faults and the journal of requests. Who reaches it can make every request of every account fail;
- * - `admin`: accounts and credits, and for compatibility all that the other two have.
+ * - `admin`: accounts and credits, a page (overview/routes.ts), and for compatibility all that the other two have.
  *
  * `test` and `admin` are for this machine only, unless the operator insists; then a browser that was led to a name for
  * this machine is refused, too (DNS rebinding).
@@ -18,12 +18,15 @@ import { UserError } from '../../base/user-error.ts';
 import { credit, type Credits } from '../domain/credits.ts';
 import { invalidRequest } from '../domain/errors.ts';
 import { faultList, type Faults } from './faults.ts';
-import { createListener, sendJson, type App, type HttpLimits, type Listener } from './http.ts';
+import { createListener, pathOf, sendJson, type App, type HttpLimits, type Listener } from './http.ts';
 import type { Journal } from './journal.ts';
+import { guardPage, isOfPage, pageRoutes, type PageFiles } from './overview/routes.ts';
+import type { Platform } from '../domain/platform.ts';
 
 export type PrivateRole = 'admin' | 'test' | 'metrics';
 
 export interface PrivateServerParts {
+  readonly platform: Platform;
   readonly credits: Credits;
   readonly faults: Faults;
   readonly journal: Journal | undefined;
@@ -31,6 +34,8 @@ export interface PrivateServerParts {
   readonly logger: Logger;
   readonly clock: Clock;
   readonly limits: HttpLimits;
+  /** Of the page, which `admin` has; undefined: there is none. */
+  readonly page: PageFiles | undefined;
 }
 
 export function createPrivateServer(
@@ -41,9 +46,10 @@ export function createPrivateServer(
   const { journal, metrics } = parts;
   const listener = createListener(parts.logger, parts.clock, parts.limits);
   const { app } = listener;
-  if (role !== 'metrics' && !isRemote) {
-    app.addHook('onRequest', (request, _reply, done) => done(problemOfHost(request)));
-  }
+  app.addHook('onRequest', async (request, reply) => {
+    if (role === 'admin' && isOfPage(pathOf(request))) guardPage(request, reply, isHostOfMachine(request));
+    else if (role !== 'metrics' && !isRemote && !isHostOfMachine(request)) throw wrongHost;
+  });
   app.get('/healthz', (_request, reply) => sendJson(reply, 200, '{"status":"ok"}'));
   if (role !== 'test' && metrics) {
     app.get('/metrics', async (_request, reply) =>
@@ -52,6 +58,7 @@ export function createPrivateServer(
   }
   if (role !== 'metrics' && journal) testRoutes(app, parts.faults, journal);
   if (role === 'admin') accountRoutes(app, parts.credits);
+  if (role === 'admin') pageRoutes(app, parts, parts.page);
   return listener;
 }
 
@@ -94,8 +101,10 @@ function isLoopback(host: string): boolean {
   return host === 'localhost' || host === '::1' || /^127\.\d+\.\d+\.\d+$/.test(host);
 }
 
-function problemOfHost({ hostname }: FastifyRequest): Error | undefined {
+/** Only names can be given to this machine by somebody else. */
+function isHostOfMachine({ hostname }: FastifyRequest): boolean {
   const name = hostname.replace(/^\[(.*)\]$/, '$1');
-  if (name === 'localhost' || isIP(name) !== 0) return undefined;
-  return invalidRequest('this listener is asked by the address of this machine, or as localhost');
+  return name === 'localhost' || isIP(name) !== 0;
 }
+
+const wrongHost = invalidRequest('this listener is asked by the address of this machine, or as localhost');

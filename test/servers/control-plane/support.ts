@@ -63,6 +63,10 @@ export class World implements AsyncDisposable {
     return this.#plane.url;
   }
 
+  get adminUrl(): string {
+    return String(this.#plane.adminUrl);
+  }
+
   async call(
     method: string,
     path: string,
@@ -78,7 +82,7 @@ export class World implements AsyncDisposable {
   }
 
   async admin(method: string, path: string, body?: unknown): Promise<Answer> {
-    return this.#send(String(this.#plane.adminUrl) + path, method, body, {});
+    return this.#send(this.adminUrl + path, method, body, {});
   }
 
   /** Calls, expects success, and gives the body. */
