@@ -58,3 +58,10 @@ export function counted(count: number, noun: string, nouns = `${noun}s`): string
 export function percent(part: number, whole: number): string {
   return whole <= 0 ? '–' : `${Math.floor((100 * part) / whole)} %`;
 }
+
+/** `640 B`, `12 KiB`, `3.4 MiB` */
+export function bytes(count: number): string {
+  if (count < 1024) return `${count} B`;
+  const kib = count / 1024;
+  return kib < 1024 ? `${Math.round(kib)} KiB` : `${(kib / 1024).toFixed(1)} MiB`;
+}

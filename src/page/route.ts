@@ -37,11 +37,15 @@ const details: Readonly<Record<string, readonly [view: ViewName, parts: number]>
   fleets: ['fleet', 2],
 };
 
-/** `hash`: as `location.hash` has it. */
-export function routeOf(hash: string): Route {
+/** What an address within a page has, decoded. `hash`: as `location.hash` has it. */
+export function partsOf(hash: string): Omit<Route, 'view'> & { readonly name: string } {
   const [before = '', after = ''] = hash.replace(/^#?\/?/, '').split('?', 2);
   const [name = '', ...path] = before.split('/').map(decoded);
-  const query = Object.fromEntries(new URLSearchParams(after));
+  return { name, path, query: Object.fromEntries(new URLSearchParams(after)) };
+}
+
+export function routeOf(hash: string): Route {
+  const { name, path, query } = partsOf(hash);
   const list = path.length === 0 ? lists[name] : undefined;
   const detail = details[name];
   const isDetail = detail !== undefined && path.length === detail[1] && path.every((part) => part !== '');

@@ -3,9 +3,11 @@ import { InvalidArgumentError, Option, type Command } from 'commander';
 import type { ControlPlaneConfig } from '../../control-plane/domain/config.ts';
 import type { EgressMode } from '../../control-plane/runtimes/docker/config.ts';
 import type { RuntimeFactory } from '../../control-plane/domain/runtime.ts';
+import { pageFiles } from '../../http/index.ts';
 import { createProcessRegistry } from '../../telemetry/index.ts';
 import { UserError } from '../../base/index.ts';
 import { print, untilStopped, type Context } from '../context.ts';
+import { pageLine } from '../health.ts';
 import { openLog, type LogFlags } from '../log.ts';
 import {
   logFormatOption,
@@ -58,7 +60,7 @@ export function defineControlPlane(command: Command, context: Context): void {
     )
     .option(
       '--admin-listen <address>',
-      'HOST:PORT of accounts and credits, on this machine; also has what the next two have (deprecated: use these)',
+      'HOST:PORT of accounts, credits and a page, on this machine; also has what the next two have (deprecated: use these)',
       parseAddress,
     )
     .option(
@@ -131,7 +133,7 @@ async function serve(flags: ControlPlaneFlags, context: Context): Promise<void> 
   const { runtime, config } = await runtimeOf(flags, given, context);
   const server = await startControlPlane({
     listen: flags.listen,
-    ...(flags.adminListen && { adminListen: flags.adminListen }),
+    ...(flags.adminListen && { adminListen: flags.adminListen, page: pageFiles('control-plane') }),
     ...(flags.testListen && { testListen: flags.testListen }),
     ...(flags.metricsListen && { metricsListen: flags.metricsListen }),
     ...(flags.browserListen && { browserListen: flags.browserListen }),
@@ -152,6 +154,7 @@ async function serve(flags: ControlPlaneFlags, context: Context): Promise<void> 
   });
   print(context, `listening on ${server.url}`);
   if (server.adminUrl) print(context, `admin on ${server.adminUrl}`);
+  if (server.adminUrl) print(context, pageLine(server.adminUrl));
   if (server.testUrl) print(context, `test on ${server.testUrl}`);
   if (server.metricsUrl) print(context, `metrics on ${server.metricsUrl}`);
   if (server.browserUrl) print(context, `browser sessions on ${server.browserUrl}`);

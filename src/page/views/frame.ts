@@ -1,22 +1,20 @@
-/** What surrounds every view: the list of views, the connection, the version. Pure. */
+/** What surrounds every view of a manager's page: its views, the connection, the version, and whether a manager is at work. Pure. */
 import { html, nothing, type TemplateResult } from 'lit-html';
-import { delayMs, type Connection } from '../connection.ts';
 import { duration } from '../format.ts';
-import { brand, dot } from '../parts/marks.ts';
+import {
+  connectionBanner,
+  connectionState,
+  layout,
+  outdatedBanner,
+  type Connected,
+} from '../parts/layout.ts';
 import type { Now } from '../parts/texts.ts';
 import { linkTo, type Route, type ViewName } from '../route.ts';
 import type { Summary } from '../shapes.ts';
 
-export interface FrameModel {
+export interface FrameModel extends Connected {
   readonly route: Route;
-  readonly connection: Connection;
   readonly summary: Summary | undefined;
-  /** Since when the server was not heard of, in milliseconds. */
-  readonly silentMs: number;
-  /** The server has another version of the page. */
-  readonly isOutdated: boolean;
-  readonly onReload: () => void;
-  readonly onTry: () => void;
 }
 
 const views: readonly (readonly [view: ViewName, path: string, name: string])[] = [
@@ -32,43 +30,30 @@ const views: readonly (readonly [view: ViewName, path: string, name: string])[] 
 const parents: Partial<Record<ViewName, ViewName>> = { object: 'objects', fleet: 'objects' };
 
 export function frame(model: FrameModel, content: unknown, now: Now): TemplateResult {
-  const { route, summary, isOutdated, onReload } = model;
+  const { route, summary } = model;
   const current = parents[route.view] ?? route.view;
-  return html`
-    <a class="skip" href="#content" @click=${toContent}>To the content</a>
-    <div class="frame">
-      <div class="side">
-        <a class="brand" href="#/">${brand}Fleetkeeper</a>
-        <nav class="views" aria-label="Views">
-          ${views.map(
-            ([view, path, name]) =>
-              html`<a
-                href=${linkTo(path === '' ? [] : [path])}
-                aria-current=${view === current ? 'page' : 'false'}
-                >${name}${tally(view, summary)}</a
-              >`,
-          )}
-        </nav>
-        <footer>${connection(model, now)} ${summary ? owner(summary) : nothing}</footer>
-      </div>
-      <main class="content" id="content" tabindex="-1">
-        ${stale(model)} ${summary ? manager(summary) : nothing}
-        ${
-          isOutdated
-            ? html`<p class="banner" role="status">
-                The server has another version. <button type="button" @click=${onReload}>Load it</button>
-              </p>`
-            : nothing
-        }
-        ${content}
-      </main>
-    </div>
-  `;
+  const links = views.map(([view, path, name]) => ({
+    href: linkTo(path === '' ? [] : [path]),
+    name,
+    isCurrent: view === current,
+    tally: tally(view, summary),
+  }));
+  const live = isBehind(summary) ? { behind: 'an account is not read' } : { detail: readAge(summary, now) };
+  const footer = html`${connectionState(model, live)} ${summary ? owner(summary) : nothing}`;
+  const banners = html`${connectionBanner(model)} ${summary ? manager(summary) : nothing}
+  ${outdatedBanner(model)}`;
+  return layout({ name: 'Fleetkeeper', links, footer, banners }, content);
 }
 
-function toContent(event: Event): void {
-  event.preventDefault();
-  document.getElementById('content')?.focus();
+/** The page has a connection, and its manager has none: that is not the same. */
+function isBehind(summary: Summary | undefined): boolean {
+  return summary?.accounts.some(({ isStale, up }) => isStale || !up) ?? false;
+}
+
+/** How old the oldest read of an account is. */
+function readAge(summary: Summary | undefined, { serverMs }: Now): string {
+  const { oldestReadAt = null } = summary ?? {};
+  return oldestReadAt === null ? '' : `, read ${duration(serverMs - Date.parse(oldestReadAt))} ago`;
 }
 
 function tally(view: ViewName, summary: Summary | undefined): TemplateResult | typeof nothing {
@@ -82,42 +67,6 @@ function tally(view: ViewName, summary: Summary | undefined): TemplateResult | t
 
 function owner({ version, place }: Summary): TemplateResult {
   return html`<span>${version}, ${place === 'folder' ? 'from a folder' : 'from a cluster'}</span>`;
-}
-
-function connection({ connection: now, summary, silentMs }: FrameModel, { serverMs }: Now): TemplateResult {
-  switch (now.is) {
-    case 'loading':
-      return shown('', now.attempt === 0 ? 'Loading' : 'No answer yet');
-    case 'live': {
-      const { oldestReadAt = null, accounts = [] } = summary ?? {};
-      const read = oldestReadAt === null ? '' : `, read ${duration(serverMs - Date.parse(oldestReadAt))} ago`;
-      // The page has a connection, and its manager has none: that is not the same.
-      const isBehind = accounts.some(({ isStale, up }) => isStale || !up);
-      return isBehind ? shown('stale', `Live; an account is not read`) : shown('live', `Live${read}`);
-    }
-    case 'stale':
-      return shown('stale', `Stale for ${duration(silentMs)}`);
-    case 'denied':
-      return shown('', 'Denied');
-  }
-}
-
-function shown(tone: string, text: string): TemplateResult {
-  return html`<span class="connection ${tone}" role="status">${dot}${text}</span>`;
-}
-
-function stale({ connection: now, silentMs, onTry }: FrameModel): TemplateResult | typeof nothing {
-  if (now.is === 'loading' && now.attempt > 0)
-    return html`<p class="banner" role="alert">
-      The server does not answer. The next attempt follows within ${duration(delayMs(now.attempt))}.
-      <button type="button" @click=${onTry}>Try now</button>
-    </p>`;
-  if (now.is !== 'stale') return nothing;
-  return html`<p class="banner" role="alert">
-    Not connected: the process that serves this page may have stopped. What is shown is ${duration(silentMs)}
-    old; the next attempt follows within ${duration(delayMs(now.attempt))}.
-    <button type="button" @click=${onTry}>Try now</button>
-  </p>`;
 }
 
 /** That nobody is at work is no detail. */

@@ -76,6 +76,10 @@ export class ControlPlane {
     this.#adminUrl = adminUrl;
   }
 
+  get adminUrl(): string {
+    return this.#adminUrl;
+  }
+
   /** Of a simulated one that runs. */
   get inside(): NonNullable<RunningPlane['inside']> {
     const inside = this.#plane?.inside;

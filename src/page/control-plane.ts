@@ -1,0 +1,116 @@
+/**
+ * The page of a control plane, in the browser: every two seconds the summary and the view that is shown are asked for, with what the page has
+ * already. What is shown follows from the answers alone (control-plane/views/). A tab that nobody sees asks for nothing.
+ */
+import { render } from 'lit-html';
+import { delayMs, next, start, type Connection, type ConnectionEvent } from './connection.ts';
+import { ask, type Asked } from './control-plane/polling.ts';
+import { hrefOf, pathOf, routeOf, type Route } from './control-plane/route.ts';
+import type { Summary } from './control-plane/shapes.ts';
+import { pageView, titleOf } from './control-plane/views/index.ts';
+
+const pollMs = 2000;
+/** For both answers. */
+const longestMs = 10_000;
+/** `Date` has whole seconds. */
+const clockToleranceMs = 2000;
+const summaryPath = '/admin/v1/summary';
+
+let route: Route = routeOf(location.hash);
+let connection: Connection = start;
+let refusal: { readonly status: number; readonly message: string } | undefined;
+/** Of the summary and of the view. */
+const known = new Map<string, { readonly body: unknown; readonly etag: string | undefined }>();
+let firstPage: string | null | undefined;
+let round = new AbortController();
+let nextRound: ReturnType<typeof setTimeout> | undefined;
+let isDrawn = true;
+/** Milliseconds by which the clock of the server is ahead. */
+let aheadMs = 0;
+
+function summary(): Summary | undefined {
+  return known.get(summaryPath)?.body as Summary | undefined;
+}
+
+function draw(): void {
+  if (!isDrawn) return;
+  isDrawn = false;
+  requestAnimationFrame(() => {
+    isDrawn = true;
+    document.title = `${titleOf(route)} · Control plane`;
+    const page = document.getElementById('page');
+    if (page) render(picture(), page);
+  });
+}
+
+function picture(): unknown {
+  const model = {
+    route,
+    connection,
+    refusal,
+    summary: summary(),
+    data: known.get(pathOf(route) ?? '')?.body,
+    silentMs: connection.is === 'stale' ? performance.now() - connection.heardAt : 0,
+    isOutdated: firstPage !== undefined && summary()?.page !== firstPage,
+    onReload: () => location.reload(),
+    origin: location.origin,
+    onFilter: (view: Parameters<typeof hrefOf>[0], query: Route['query']) => {
+      location.hash = hrefOf(view, query);
+    },
+  };
+  return pageView(model, { serverMs: Date.now() + aheadMs });
+}
+
+function happened(event: ConnectionEvent): void {
+  connection = next(connection, event, performance.now());
+  draw();
+}
+
+async function poll(): Promise<void> {
+  round.abort();
+  clearTimeout(nextRound);
+  if (document.hidden) return;
+  round = new AbortController();
+  const { signal: called } = round;
+  const signal = AbortSignal.any([called, AbortSignal.timeout(longestMs)]);
+  const path = pathOf(route);
+  const [first, second] = await Promise.all([
+    ask(fetch, summaryPath, known.get(summaryPath)?.etag, signal),
+    path === undefined ? undefined : ask(fetch, path, known.get(path)?.etag, signal),
+  ]);
+  // Another round has begun meanwhile.
+  if (called.aborted) return;
+  keep(summaryPath, first);
+  if (path !== undefined && second) keep(path, second);
+  refusal = second?.is === 'refused' ? second : undefined;
+  firstPage ??= summary()?.page;
+  const isCut = first.is === 'cut' || second?.is === 'cut';
+  happened({ is: isCut ? 'cut' : 'heard' });
+  const waitMs =
+    isCut && connection.is !== 'live' && connection.is !== 'denied' ? delayMs(connection.attempt) : pollMs;
+  nextRound = setTimeout(() => void poll(), waitMs);
+}
+
+function keep(path: string, asked: Asked): void {
+  if (asked.is !== 'body' && asked.is !== 'same') return;
+  const offMs = (asked.serverMs ?? Date.now()) - Date.now();
+  aheadMs = Math.abs(offMs) > clockToleranceMs ? offMs : 0;
+  if (asked.is === 'body') known.set(path, asked);
+}
+
+addEventListener('hashchange', () => {
+  const before = route;
+  route = routeOf(location.hash);
+  refusal = undefined;
+  // What another view showed may be old by the time that somebody returns to it.
+  for (const path of known.keys()) if (path !== summaryPath && path !== pathOf(route)) known.delete(path);
+  void poll();
+  draw();
+  if (before.view === route.view) return;
+  scrollTo(0, 0);
+  document.getElementById('content')?.focus({ preventScroll: true });
+});
+document.addEventListener('visibilitychange', () => void poll());
+setInterval(draw, 1000);
+void poll();
+draw();

@@ -1,0 +1,64 @@
+/**
+ * Which view of a control plane is shown, and which path has its data. Pure.
+ *
+ * `#/`, `#/account?name=NAME`, `#/services?account=NAME&state=error&q=TEXT&offset=50`, `#/volumes`, `#/ledger?account=NAME`, `#/faults`, `#/capacity`
+ */
+import { linkTo, partsOf } from '../route.ts';
+
+export type ViewName =
+  | 'accounts'
+  | 'account'
+  | 'services'
+  | 'volumes'
+  | 'ledger'
+  | 'faults'
+  | 'capacity'
+  | 'unknown';
+
+export type Query = Readonly<Record<string, string>>;
+
+export interface Route {
+  readonly view: ViewName;
+  readonly query: Query;
+}
+
+const viewsByName: Readonly<Record<string, Exclude<ViewName, 'unknown'>>> = {
+  '': 'accounts',
+  account: 'account',
+  services: 'services',
+  volumes: 'volumes',
+  ledger: 'ledger',
+  faults: 'faults',
+  capacity: 'capacity',
+};
+
+/** Parameters that the server takes. */
+const parameters: Readonly<Record<Exclude<ViewName, 'unknown'>, readonly string[]>> = {
+  accounts: ['q', 'offset'],
+  account: ['name'],
+  services: ['account', 'state', 'q', 'offset'],
+  volumes: ['account', 'state', 'q', 'offset'],
+  ledger: ['account', 'offset'],
+  faults: ['offset'],
+  capacity: [],
+};
+
+export const pageSize = 50;
+
+export function routeOf(hash: string): Route {
+  const { name, path, query } = partsOf(hash);
+  return { view: (path.length === 0 ? viewsByName[name] : undefined) ?? 'unknown', query };
+}
+
+/** Where the data of the view are; undefined: it has none but the summary. */
+export function pathOf({ view, query }: Route): string | undefined {
+  if (view === 'unknown' || view === 'capacity') return undefined;
+  const given = parameters[view].flatMap((name) => (query[name] ? [[name, query[name]]] : []));
+  const limit = view === 'account' ? [] : [['limit', String(pageSize)]];
+  const search = new URLSearchParams([...given, ...limit]).toString();
+  return `/admin/v1/${view}${search === '' ? '' : `?${search}`}`;
+}
+
+export function hrefOf(view: Exclude<ViewName, 'unknown'>, query: Query = {}): string {
+  return linkTo(view === 'accounts' ? [] : [view], query);
+}

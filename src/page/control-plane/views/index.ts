@@ -1,0 +1,143 @@
+/** Which view a route shows, and what surrounds it. Pure. */
+import { html, nothing, type TemplateResult } from 'lit-html';
+import {
+  connectionBanner,
+  connectionState,
+  layout,
+  outdatedBanner,
+  type Connected,
+} from '../../parts/layout.ts';
+import type { Now } from '../../parts/texts.ts';
+import { hrefOf, type Route, type ViewName } from '../route.ts';
+import type {
+  Account,
+  AccountDetail,
+  Fault,
+  LedgerEntry,
+  Service,
+  Summary,
+  Volume,
+  Window,
+} from '../shapes.ts';
+import { accountsView, accountView, ledgerView } from './accounts.ts';
+import { capacityView, faultsBanner, faultsView } from './faults.ts';
+import {
+  listView,
+  servicesTable,
+  serviceStates,
+  volumesTable,
+  volumeStates,
+  type ListModel,
+} from './parts.ts';
+
+export interface PageModel extends Connected {
+  readonly route: Route;
+  readonly summary: Summary | undefined;
+  /** Of the view; undefined: it is awaited. */
+  readonly data: unknown;
+  /** Why there is none, as the server has it. */
+  readonly refusal: { readonly status: number; readonly message: string } | undefined;
+  /** Of this listener. */
+  readonly origin: string;
+  readonly onFilter: ListModel<unknown>['onFilter'];
+}
+
+type Known = Exclude<ViewName, 'unknown'>;
+
+const views: readonly (readonly [view: Known, name: string])[] = [
+  ['accounts', 'Accounts'],
+  ['services', 'Services'],
+  ['volumes', 'Volumes'],
+  ['capacity', 'Capacity'],
+  ['faults', 'Faults'],
+];
+
+/** A detail belongs to a list. */
+const parents: Partial<Record<ViewName, ViewName>> = { account: 'accounts', ledger: 'accounts' };
+
+export function titleOf({ view, query }: Route): string {
+  if (view === 'account') return query['name'] ?? '';
+  if (view === 'ledger') return `Ledger of ${query['account'] ?? ''}`;
+  return views.find(([each]) => each === view)?.[1] ?? 'Not found';
+}
+
+export function pageView(model: PageModel, now: Now): TemplateResult {
+  const { route, summary } = model;
+  const current = parents[route.view] ?? route.view;
+  const links = views.map(([view, name]) => ({
+    href: hrefOf(view),
+    name,
+    isCurrent: view === current,
+    tally: tally(view, summary),
+  }));
+  const banners = html`${connectionBanner(model)} ${outdatedBanner(model)}
+  ${summary && route.view !== 'faults' ? faultsBanner(summary) : nothing}`;
+  return layout(
+    { name: 'Control plane', links, footer: connectionState(model), banners },
+    content(model, now),
+  );
+}
+
+function tally(view: Known, summary: Summary | undefined): TemplateResult | typeof nothing {
+  if (!summary) return nothing;
+  const sum = (counts: Readonly<Record<string, number>>) =>
+    Object.values(counts).reduce((before, count) => before + count, 0);
+  const counts: Partial<Record<Known, number>> = {
+    accounts: summary.accounts.total,
+    services: sum(summary.services),
+    volumes: sum(summary.volumes),
+    faults: summary.faults.total,
+  };
+  const count = counts[view];
+  if (count === undefined) return nothing;
+  const isBad = view === 'faults' ? count > 0 : view === 'services' && (summary.services['error'] ?? 0) > 0;
+  return html`<span class="tally ${isBad ? 'bad' : ''}">${count.toLocaleString('en-US')}</span>`;
+}
+
+function content(model: PageModel, now: Now): TemplateResult {
+  const { route, summary, data, refusal } = model;
+  const { view, query } = route;
+  if (view === 'unknown') return missing('There is no such view', '');
+  if (refusal)
+    return missing(
+      refusal.status === 404 ? 'It does not exist' : 'The server does not understand this',
+      refusal.message,
+    );
+  const loading = html`<p class="muted" aria-busy="true">Loading …</p>`;
+  if (view === 'capacity') return summary ? capacityView(summary) : loading;
+  if (data === undefined) return loading;
+  const list = <Item>() => ({ query, window: data as Window<Item>, onFilter: model.onFilter });
+  switch (view) {
+    case 'accounts':
+      return accountsView(list<Account>(), summary);
+    case 'account':
+      return accountView(data as AccountDetail, model.origin, now);
+    case 'services':
+      return listView(view, list<Service>(), {
+        title: 'Services',
+        noun: 'service',
+        states: serviceStates,
+        table: (items) => servicesTable(items, now, true),
+      });
+    case 'volumes':
+      return listView(view, list<Volume>(), {
+        title: 'Volumes',
+        noun: 'volume',
+        states: volumeStates,
+        table: (items) => volumesTable(items, now, true),
+      });
+    case 'ledger':
+      return ledgerView(list<LedgerEntry>(), now);
+    case 'faults':
+      return faultsView(list<Fault>(), model.origin);
+  }
+}
+
+function missing(title: string, message: string): TemplateResult {
+  return html`<section class="panel">
+    <div class="empty" role="alert">
+      <strong>${title}</strong>
+      ${message} <a href=${hrefOf('accounts')}>To the start</a>
+    </div>
+  </section>`;
+}

@@ -1,0 +1,257 @@
+/** What lists of a control plane share: states with their tones, links to accounts, filters, and ways to the next window. Pure. */
+import { html, nothing, type TemplateResult } from 'lit-html';
+import { counted } from '../../format.ts';
+import type { Tone } from '../../parts/marks.ts';
+import { ago, perHour, state, withTimes, type Now } from '../../parts/texts.ts';
+import { hrefOf, pageSize, type Query, type ViewName } from '../route.ts';
+import type { Service, Volume, Window } from '../shapes.ts';
+
+type ListName = Exclude<ViewName, 'unknown' | 'account' | 'capacity'>;
+
+export interface ListModel<Item> {
+  readonly query: Query;
+  readonly window: Window<Item>;
+  /** `query`: without what is empty. */
+  readonly onFilter: (view: ListName, query: Query) => void;
+}
+
+/** What is stopped is not well: it does no work. */
+const tones: Readonly<Record<string, Tone>> = {
+  running: 'ok',
+  ready: 'ok',
+  provisioning: 'busy',
+  expanding: 'busy',
+  deleting: 'busy',
+  sleeping: 'hold',
+  paused: 'hold',
+  error: 'bad',
+};
+
+export const serviceStates = ['error', 'provisioning', 'deleting', 'running', 'sleeping', 'paused'];
+export const volumeStates = ['error', 'provisioning', 'expanding', 'deleting', 'ready'];
+
+export function stateOf(name: string): TemplateResult {
+  return state(tones[name] ?? 'idle', name);
+}
+
+export function accountLink(name: string): TemplateResult {
+  return html`<a href=${hrefOf('account', { name })}>${name}</a>`;
+}
+
+export function place({
+  region,
+  geography,
+}: {
+  readonly region: string;
+  readonly geography: string;
+}): string {
+  return `${region}, ${geography}`;
+}
+
+/** `noun`: of one item. */
+export function listView<Item>(
+  view: ListName,
+  { query, window, onFilter }: ListModel<Item>,
+  {
+    title,
+    noun,
+    states,
+    table,
+  }: {
+    readonly title: string;
+    readonly noun: string;
+    /** Undefined: nothing can be searched. */
+    readonly states?: readonly string[];
+    readonly table: (items: readonly Item[]) => TemplateResult;
+  },
+): TemplateResult {
+  const { total, items } = window;
+  return html`
+    <header class="top">
+      <div>
+        <h1>${title}</h1>
+        <p>${counted(total, noun, noun === 'entry' ? 'entries' : undefined)}</p>
+      </div>
+    </header>
+    ${states ? filters(view, query, states, onFilter) : nothing}
+    <section class="panel" aria-label=${title}>
+      ${
+        items.length === 0
+          ? html`<div class="empty"><strong>There is nothing here</strong>${resetLink(view, query)}</div>`
+          : html`<div
+              class="scroll"
+              tabindex="0"
+              role="region"
+              aria-label=${`List of ${title.toLowerCase()}`}
+            >
+              ${table(items)}
+            </div>`
+      }
+      ${pager(view, query, window)}
+    </section>
+  `;
+}
+
+function resetLink(view: ListName, query: Query): TemplateResult | typeof nothing {
+  const isFiltered = Object.keys(query).some((name) => name !== 'account' || view !== 'ledger');
+  return isFiltered ? html`<a href=${hrefOf(view)}>Remove all filters</a>` : nothing;
+}
+
+function filters(
+  view: ListName,
+  query: Query,
+  states: readonly string[],
+  onFilter: ListModel<unknown>['onFilter'],
+): TemplateResult {
+  const set = (name: string) => (event: Event) => {
+    const { value } = event.target as HTMLInputElement;
+    const { offset: _, ...rest } = query;
+    onFilter(view, { ...rest, [name]: value });
+  };
+  const { account } = query;
+  return html`<form class="filters" role="search" @submit=${(event: Event) => event.preventDefault()}>
+    <label
+      >Search<input
+        type="search"
+        name="q"
+        maxlength="256"
+        .value=${query['q'] ?? ''}
+        placeholder="part of a name"
+        @change=${set('q')}
+    /></label>
+    ${
+      states.length === 0
+        ? nothing
+        : html`<label
+            >State<select name="state" @change=${set('state')}>
+              <option value="" ?selected=${!query['state']}>all</option>
+              ${states.map((name) => html`<option value=${name} ?selected=${query['state'] === name}>${name}</option>`)}
+            </select></label
+          >`
+    }
+    ${
+      account
+        ? html`<a
+            class="button"
+            href=${hrefOf(view, { ...query, account: '', offset: '' })}
+            aria-label=${`Remove the filter account ${account}`}
+            >account: ${account} ✕</a
+          >`
+        : nothing
+    }
+  </form>`;
+}
+
+function pager(view: ListName, query: Query, { total, offset, items }: Window<unknown>): unknown {
+  if (offset === 0 && total <= items.length) return nothing;
+  const at = (first: number, text: string) =>
+    html`<a class="button" href=${hrefOf(view, { ...query, offset: first > 0 ? String(first) : '' })}
+      >${text}</a
+    >`;
+  const first = (offset + 1).toLocaleString('en-US');
+  const last = (offset + items.length).toLocaleString('en-US');
+  return html`<nav class="body line" aria-label="Pages">
+    <span class="muted"
+      >${items.length === 0 ? 'None' : `${first} to ${last}`} of ${total.toLocaleString('en-US')}</span
+    >
+    <span class="now">
+      ${offset > 0 ? at(Math.max(0, offset - pageSize), 'Previous page') : nothing}
+      ${offset + items.length < total ? at(offset + pageSize, 'Next page') : nothing}
+    </span>
+  </nav>`;
+}
+
+export function servicesTable(services: readonly Service[], now: Now, withAccount: boolean): TemplateResult {
+  return html`<table>
+    <thead>
+      <tr>
+        <th scope="col">State</th>
+        <th scope="col">Service</th>
+        ${withAccount ? html`<th scope="col">Account</th>` : nothing}
+        <th scope="col">Latest</th>
+        <th scope="col">Place</th>
+        <th scope="col" class="number">Price</th>
+        <th scope="col" class="number">For</th>
+      </tr>
+    </thead>
+    <tbody>
+      ${services.map((each) => serviceRow(each, now, withAccount))}
+    </tbody>
+  </table>`;
+}
+
+function serviceRow(service: Service, now: Now, withAccount: boolean): TemplateResult {
+  const { name, account, image, endpoint, error, latest, isProtected, doing, hourlyMicros, isCharged } =
+    service;
+  return html`<tr>
+    <td>
+      ${stateOf(service.state)}
+      ${doing === null || service.state === 'provisioning' || service.state === 'deleting' ? nothing : html`<div class="muted small">${doing}</div>`}
+    </td>
+    <td class="wide">
+      ${name} ${isProtected ? html`<span class="tag">protected</span>` : nothing}
+      <div class="muted small">${image}</div>
+      ${endpoint === null ? nothing : html`<div class="small">${linkTo(endpoint)}</div>`}
+    </td>
+    ${withAccount ? html`<td>${accountLink(account)}</td>` : nothing}
+    <td class="wide">${withTimes(error ?? latest?.message ?? '', now)}</td>
+    <td>
+      ${place(service)}
+      <div class="muted small">${sizeOf(service)}</div>
+    </td>
+    <td class="number">
+      ${isCharged ? perHour(hourlyMicros) : html`<span class="muted">${perHour(hourlyMicros)}</span>`}
+    </td>
+    <td class="number muted">${ago(latest?.at ?? service.createdAt, now)}</td>
+  </tr>`;
+}
+
+/** Only an https address is a link: what a runtime reports is shown as it is. */
+function linkTo(address: string): unknown {
+  return /^https:\/\/[^\s"'<>\\]+$/.test(address)
+    ? html`<a href=${address} rel="noreferrer noopener" target="_blank">${address}</a>`
+    : address;
+}
+
+function sizeOf({ resources: { gpuCount, cpu, memoryGb }, gpuModel }: Service): string {
+  const gpus = gpuCount > 0 ? [`${gpuCount} ${gpuModel ?? 'GPU'}`] : [];
+  return [...gpus, `${cpu} CPU`, `${memoryGb} GB`].join(', ');
+}
+
+export function volumesTable(volumes: readonly Volume[], now: Now, withAccount: boolean): TemplateResult {
+  return html`<table>
+    <thead>
+      <tr>
+        <th scope="col">State</th>
+        <th scope="col">Volume</th>
+        ${withAccount ? html`<th scope="col">Account</th>` : nothing}
+        <th scope="col">Attached to</th>
+        <th scope="col">Place</th>
+        <th scope="col" class="number">Size</th>
+        <th scope="col" class="number">Price</th>
+        <th scope="col" class="number">Created</th>
+      </tr>
+    </thead>
+    <tbody>
+      ${volumes.map((each) => volumeRow(each, now, withAccount))}
+    </tbody>
+  </table>`;
+}
+
+function volumeRow(volume: Volume, now: Now, withAccount: boolean): TemplateResult {
+  const { name, account, error, mode, service, sizeGb, requestedSizeGb, hourlyMicros, createdAt } = volume;
+  const size = sizeGb === requestedSizeGb ? `${sizeGb} GB` : `${sizeGb} of ${requestedSizeGb} GB`;
+  return html`<tr>
+    <td>${stateOf(volume.status)}</td>
+    <td class="wide">
+      ${name} ${error === null ? nothing : html`<div class="small">${error}</div>`}
+      ${mode === 'service' ? html`<div class="muted small">belongs to its service</div>` : nothing}
+    </td>
+    ${withAccount ? html`<td>${accountLink(account)}</td>` : nothing}
+    <td class="wide">${service ?? html`<span class="muted">nothing</span>`}</td>
+    <td>${place(volume)}</td>
+    <td class="number">${size}</td>
+    <td class="number">${perHour(hourlyMicros)}</td>
+    <td class="number muted">${ago(createdAt, now)}</td>
+  </tr>`;
+}
