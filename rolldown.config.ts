@@ -28,7 +28,7 @@ export default {
 const pageModules: string[] = [];
 
 /** Of the manager, and of the control plane. */
-const pageScripts = ['main', 'control-plane'];
+const pageScripts = ['src/page/main.ts', 'src/page/control-plane.ts'];
 
 /** What a browser loads of each page: one script, one style, and no more. */
 function page(): Plugin {
@@ -36,12 +36,16 @@ function page(): Plugin {
     name: 'page',
     async generateBundle() {
       for (const script of pageScripts) {
-        const build = await rolldown({ input: `src/page/${script}.ts`, platform: 'browser' });
+        const build = await rolldown({ input: script, platform: 'browser' });
         const { output } = await build.generate({ minify: true, comments: { legal: false } });
         for (const part of output) {
           if (part.type !== 'chunk') continue;
           pageModules.push(...part.moduleIds);
-          this.emitFile({ type: 'asset', fileName: `page/${script}.js`, source: part.code });
+          this.emitFile({
+            type: 'asset',
+            fileName: `page/${path.basename(script, '.ts')}.js`,
+            source: part.code,
+          });
         }
         await build.close();
       }

@@ -23,14 +23,17 @@ export interface Route {
   readonly query: Readonly<Record<string, string>>;
 }
 
-const lists: Readonly<Record<string, ViewName>> = {
-  '': 'problems',
-  objects: 'objects',
-  tree: 'tree',
-  money: 'money',
-  accounts: 'accounts',
-  timeline: 'timeline',
-};
+/** A map: an address may be the name of what every object has. */
+const lists = new Map<string, ViewName>(
+  Object.entries<ViewName>({
+    '': 'problems',
+    objects: 'objects',
+    tree: 'tree',
+    money: 'money',
+    accounts: 'accounts',
+    timeline: 'timeline',
+  }),
+);
 
 const details: Readonly<Record<string, readonly [view: ViewName, parts: number]>> = {
   objects: ['object', 3],
@@ -46,8 +49,8 @@ export function partsOf(hash: string): Omit<Route, 'view'> & { readonly name: st
 
 export function routeOf(hash: string): Route {
   const { name, path, query } = partsOf(hash);
-  const list = path.length === 0 ? lists[name] : undefined;
-  const detail = details[name];
+  const list = path.length === 0 ? lists.get(name) : undefined;
+  const detail = Object.hasOwn(details, name) ? details[name] : undefined;
   const isDetail = detail !== undefined && path.length === detail[1] && path.every((part) => part !== '');
   return { view: list ?? (isDetail ? detail[0] : 'unknown'), path, query };
 }

@@ -11,6 +11,7 @@ import { objectsView } from '../../src/page/views/objects.ts';
 import { problemsView } from '../../src/page/views/problems.ts';
 import { timelineView } from '../../src/page/views/timeline.ts';
 import { treeView } from '../../src/page/views/tree.ts';
+import { routeOf } from '../../src/page/route.ts';
 
 const now = { serverMs: made.nowMs, timeZone: 'UTC' };
 const head = { total: 2, objects: 10, suspended: [{ reason: 'Paused', count: 2 }] };
@@ -246,4 +247,8 @@ test.each([
     expect(element.querySelectorAll('img, script, style, [style], [onerror]')).toHaveLength(0);
     expect(element.textContent).toContain(hostile);
   }
+});
+
+test.each(['#/constructor', '#/toString', '#/__proto__/a/b/c'])('%s is no view', (hash) => {
+  expect(routeOf(hash).view).toBe('unknown');
 });

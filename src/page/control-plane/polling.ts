@@ -25,9 +25,8 @@ export async function ask(
     const serverMs = timeIn(response.headers.get('date'));
     if (response.status === 304) return { is: 'same', serverMs };
     if (response.status >= 500 || response.status === 429) return { is: 'cut' };
-    const body = (await response.json()) as { readonly error?: { readonly message?: unknown } };
-    if (!response.ok)
-      return { is: 'refused', status: response.status, message: String(body.error?.message ?? '') };
+    const body = (await response.json()) as { readonly error?: { readonly message?: string } };
+    if (!response.ok) return { is: 'refused', status: response.status, message: body.error?.message ?? '' };
     return { is: 'body', body, etag: response.headers.get('etag') ?? undefined, serverMs };
   } catch {
     return { is: 'cut' };

@@ -22,7 +22,9 @@ export interface Route {
   readonly query: Query;
 }
 
-const viewsByName: Readonly<Record<string, Exclude<ViewName, 'unknown'>>> = {
+type Known = Exclude<ViewName, 'unknown'>;
+
+const viewsByName: Readonly<Record<string, Known>> = {
   '': 'accounts',
   account: 'account',
   services: 'services',
@@ -33,7 +35,7 @@ const viewsByName: Readonly<Record<string, Exclude<ViewName, 'unknown'>>> = {
 };
 
 /** Parameters that the server takes. */
-const parameters: Readonly<Record<Exclude<ViewName, 'unknown'>, readonly string[]>> = {
+const parameters: Readonly<Record<Known, readonly string[]>> = {
   accounts: ['q', 'offset'],
   account: ['name'],
   services: ['account', 'state', 'q', 'offset'],
@@ -47,7 +49,8 @@ export const pageSize = 50;
 
 export function routeOf(hash: string): Route {
   const { name, path, query } = partsOf(hash);
-  return { view: (path.length === 0 ? viewsByName[name] : undefined) ?? 'unknown', query };
+  const isKnown = path.length === 0 && Object.hasOwn(viewsByName, name);
+  return { view: (isKnown ? viewsByName[name] : undefined) ?? 'unknown', query };
 }
 
 /** Where the data of the view are; undefined: it has none but the summary. */
@@ -59,6 +62,6 @@ export function pathOf({ view, query }: Route): string | undefined {
   return `/admin/v1/${view}${search === '' ? '' : `?${search}`}`;
 }
 
-export function hrefOf(view: Exclude<ViewName, 'unknown'>, query: Query = {}): string {
+export function hrefOf(view: Known, query: Query = {}): string {
   return linkTo(view === 'accounts' ? [] : [view], query);
 }

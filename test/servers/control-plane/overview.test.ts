@@ -169,7 +169,9 @@ test('faults are shown with how often each has hit', async () => {
 test('capacity is shown where there is a bound, that of the machine first', async () => {
   const { defaultConfig } = await import('../../../src/control-plane/main.ts');
   const geographies = [{ name: 'europe', gpus: { h100: 4 }, cpu: 16 }];
-  const regions = defaultConfig.regions.slice(0, 1).map((region) => ({ ...region, geographies }));
+  const [region] = defaultConfig.regions;
+  if (!region) throw new Error('there is no region');
+  const regions = [{ ...region, geographies }];
   const containers = { ...defaultConfig.containers, capacity: { memoryGb: 128, cpu: null } };
   await using world = await startWorld({ config: { ...defaultConfig, regions, containers } });
   await world.running();

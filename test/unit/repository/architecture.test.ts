@@ -87,7 +87,7 @@ const table: Readonly<Record<string, Row>> = {
     packages: ['jose', 'yaml', 'zod'],
   },
   http: { rooms: ['base'], types: ['read-api'], packages: ['fastify'] },
-  page: { types: ['read-api'], packages: ['eventsource-parser', 'lit-html', 'zod'] },
+  page: { types: ['control-plane', 'read-api'], packages: ['eventsource-parser', 'lit-html', 'zod'] },
   'control-plane': {
     rooms: ['base'],
     files: ['api/wire.ts'],

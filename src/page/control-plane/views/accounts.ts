@@ -11,11 +11,16 @@ import { accountLink, listView, servicesTable, volumesTable, type ListModel } fr
 const shortSeconds = 24 * 3600;
 
 export function accountsView(model: ListModel<Account>, summary: Summary | undefined): TemplateResult {
-  return html`${summary ? figures(summary) : nothing}
-  ${listView('accounts', model, { title: 'Accounts', noun: 'account', states: [], table: accountsTable })}`;
+  return listView('accounts', model, {
+    title: 'Accounts',
+    noun: 'account',
+    states: [],
+    lead: summary && figures(summary),
+    table: accountsTable,
+  });
 }
 
-function figures({ services, hourlyMicros, accounts, timeScale }: Summary): TemplateResult {
+function figures({ services, hourlyMicros, accounts }: Summary): TemplateResult {
   const count = (name: string) => services[name] ?? 0;
   const total = Object.values(services).reduce((sum, each) => sum + each, 0);
   return html`<dl class="figures">
@@ -31,7 +36,7 @@ function figures({ services, hourlyMicros, accounts, timeScale }: Summary): Temp
       <dt>Cost now</dt>
       <dd>
         ${usd(hourlyMicros)}
-        <small>an hour${timeScale === 1 ? nothing : `, ${timeScale} times as fast`}</small>
+        <small>an hour</small>
       </dd>
     </div>
     <div class=${accounts.withoutFunds > 0 ? 'bad' : ''}>

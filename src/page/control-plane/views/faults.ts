@@ -1,6 +1,6 @@
 /** The faults that are set now, and what there is of everything that has a bound. Pure. */
 import { html, nothing, type TemplateResult } from 'lit-html';
-import { counted, duration } from '../../format.ts';
+import { counted } from '../../format.ts';
 import { bar } from '../../parts/bar.ts';
 import { command } from '../../parts/texts.ts';
 import { hrefOf } from '../route.ts';
@@ -62,14 +62,14 @@ function effectOf({ fault, status, code, retryAfter, delayMs }: Fault): string {
     case 'drop-response':
       return 'processed, and cut without an answer';
     case 'delay':
-      return `waits ${(delayMs ?? 0) < 1000 ? `${delayMs ?? 0} ms` : duration(delayMs ?? 0)}, and is processed`;
+      return `waits ${((delayMs ?? 0) / 1000).toLocaleString('en-US')} s, and is processed`;
     default:
       return `answered ${status ?? ''} ${code ?? 'as a page that is no JSON'}${retryAfter === null ? '' : `, Retry-After ${retryAfter}`}`;
   }
 }
 
 function frequencyOf({ times, every }: Fault): string {
-  const which = every === null || every === 1 ? 'each request' : `each ${every}th request`;
+  const which = every === null || every === 1 ? 'each request' : `one request in ${every}`;
   return times === null ? which : `${which}, ${counted(times, 'time')} at most`;
 }
 

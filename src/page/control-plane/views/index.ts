@@ -72,16 +72,18 @@ export function pageView(model: PageModel, now: Now): TemplateResult {
   }));
   const banners = html`${connectionBanner(model)} ${outdatedBanner(model)}
   ${summary && route.view !== 'faults' ? faultsBanner(summary) : nothing}`;
-  return layout(
-    { name: 'Control plane', links, footer: connectionState(model), banners },
-    content(model, now),
-  );
+  const footer = html`${connectionState(model)} ${summary ? pace(summary) : nothing}`;
+  return layout({ name: 'Control plane', links, footer, banners }, content(model, now));
+}
+
+/** Prices are of the platform's hours. */
+function pace({ timeScale }: Summary): TemplateResult | typeof nothing {
+  if (timeScale === 1) return nothing;
+  return html`<span>time runs ${timeScale.toLocaleString('en-US')} times as fast</span>`;
 }
 
 function tally(view: Known, summary: Summary | undefined): TemplateResult | typeof nothing {
   if (!summary) return nothing;
-  const sum = (counts: Readonly<Record<string, number>>) =>
-    Object.values(counts).reduce((before, count) => before + count, 0);
   const counts: Partial<Record<Known, number>> = {
     accounts: summary.accounts.total,
     services: sum(summary.services),
@@ -90,7 +92,9 @@ function tally(view: Known, summary: Summary | undefined): TemplateResult | type
   };
   const count = counts[view];
   if (count === undefined) return nothing;
-  const isBad = view === 'faults' ? count > 0 : view === 'services' && (summary.services['error'] ?? 0) > 0;
+  const failed = view === 'services' ? (summary.services['error'] ?? 0) : 0;
+  if (failed > 0) return html`<span class="tally bad">${failed.toLocaleString('en-US')} failed</span>`;
+  const isBad = view === 'faults' && count > 0;
   return html`<span class="tally ${isBad ? 'bad' : ''}">${count.toLocaleString('en-US')}</span>`;
 }
 
@@ -131,6 +135,10 @@ function content(model: PageModel, now: Now): TemplateResult {
     case 'faults':
       return faultsView(list<Fault>(), model.origin);
   }
+}
+
+function sum(counts: Readonly<Record<string, number>>): number {
+  return Object.values(counts).reduce((before, count) => before + count, 0);
 }
 
 function missing(title: string, message: string): TemplateResult {

@@ -2,7 +2,7 @@
 import { html, nothing, type TemplateResult } from 'lit-html';
 import { counted } from '../../format.ts';
 import type { Tone } from '../../parts/marks.ts';
-import { ago, perHour, state, withTimes, type Now } from '../../parts/texts.ts';
+import { ago, perHour, since, state, withTimes, type Now } from '../../parts/texts.ts';
 import { hrefOf, pageSize, type Query, type ViewName } from '../route.ts';
 import type { Service, Volume, Window } from '../shapes.ts';
 
@@ -56,12 +56,15 @@ export function listView<Item>(
     title,
     noun,
     states,
+    lead,
     table,
   }: {
     readonly title: string;
     readonly noun: string;
     /** Undefined: nothing can be searched. */
     readonly states?: readonly string[];
+    /** Above the list. */
+    readonly lead?: unknown;
     readonly table: (items: readonly Item[]) => TemplateResult;
   },
 ): TemplateResult {
@@ -73,7 +76,7 @@ export function listView<Item>(
         <p>${counted(total, noun, noun === 'entry' ? 'entries' : undefined)}</p>
       </div>
     </header>
-    ${states ? filters(view, query, states, onFilter) : nothing}
+    ${lead ?? nothing} ${states ? filters(view, query, states, onFilter) : nothing}
     <section class="panel" aria-label=${title}>
       ${
         items.length === 0
@@ -202,7 +205,7 @@ function serviceRow(service: Service, now: Now, withAccount: boolean): TemplateR
     <td class="number">
       ${isCharged ? perHour(hourlyMicros) : html`<span class="muted">${perHour(hourlyMicros)}</span>`}
     </td>
-    <td class="number muted">${ago(latest?.at ?? service.createdAt, now)}</td>
+    <td class="number muted">${since(latest?.at ?? service.createdAt, now)}</td>
   </tr>`;
 }
 
