@@ -240,9 +240,9 @@ test('faults are on every view, and show which requests they hit, what happens, 
     summary: withFaults,
   });
   expect(textsOf(shown, 'tbody tr')).toEqual([
-    'POST /api/services$ answered 409 capacity_unavailable, Retry-After 3 one request in 3, 20 times at most 2',
-    'any method any path waits 1.5 s, and is processed each request 2',
-    'any method any path processed, and cut without an answer each request 2',
+    'POST /api/services$ answered 409 capacity_unavailable, Retry-After 3 one request in 3, 20 times at most 2 hits',
+    'any method any path waits 1.5 s, and is processed each request 2 hits',
+    'any method any path processed, and cut without an answer each request 2 hits',
   ]);
   expect(textsOf(shown, 'code').at(-1)).toContain("-X PUT -d '[]'");
   expect(textsOf(view('#/faults', window()), 'code')).toEqual([]);

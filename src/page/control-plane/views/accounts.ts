@@ -47,17 +47,17 @@ function figures({ services, hourlyMicros, accounts }: Summary): TemplateResult 
 }
 
 function accountsTable(accounts: readonly Account[]): TemplateResult {
-  return html`<table>
+  return html`<table class="list">
     <thead>
       <tr>
         <th scope="col">State</th>
         <th scope="col">Account</th>
         <th scope="col" class="number">Balance</th>
-        <th scope="col" class="number">Cost now</th>
+        <th scope="col" class="number roomy">Cost now</th>
         <th scope="col" class="number">Lasts</th>
-        <th scope="col" class="number">Services</th>
-        <th scope="col" class="number">Volumes</th>
-        <th scope="col" class="number">Stored</th>
+        <th scope="col" class="number roomy">Services</th>
+        <th scope="col" class="number roomy">Volumes</th>
+        <th scope="col" class="number roomy">Stored</th>
       </tr>
     </thead>
     <tbody>
@@ -67,11 +67,11 @@ function accountsTable(accounts: readonly Account[]): TemplateResult {
             <td>${condition(account)}</td>
             <td class="wide">${accountLink(account.name)}</td>
             <td class="number">${usd(account.balanceMicros)}</td>
-            <td class="number">${perHour(account.hourlyMicros)}</td>
+            <td class="number roomy">${perHour(account.hourlyMicros)}</td>
             <td class="number">${lasts(account)}</td>
-            <td class="number">${account.services}</td>
-            <td class="number">${account.volumes}</td>
-            <td class="number muted">${bytes(account.storedBytes)}</td>
+            <td class="number roomy">${account.services}</td>
+            <td class="number roomy">${account.volumes}</td>
+            <td class="number muted roomy">${bytes(account.storedBytes)}</td>
           </tr>`,
       )}
     </tbody>
@@ -202,23 +202,23 @@ export function ledgerView(model: ListModel<LedgerEntry>, now: Now): TemplateRes
 }
 
 function ledgerTable(entries: readonly LedgerEntry[], now: Now): TemplateResult {
-  return html`<table>
+  return html`<table class="stacked">
     <thead>
       <tr>
         <th scope="col">When</th>
         <th scope="col" class="number">Amount</th>
         <th scope="col">What</th>
-        <th scope="col" class="number">Number</th>
+        <th scope="col" class="number roomy">Number</th>
       </tr>
     </thead>
     <tbody>
       ${entries.map(
         ({ number, at, amountMicros, description }) =>
           html`<tr>
-            <td class="muted">${number === null ? 'now' : moment(at, now)}</td>
-            <td class="number">${usd(amountMicros)}</td>
+            <td class="muted brief">${number === null ? 'now' : moment(at, now)}</td>
+            <td class="number brief">${usd(amountMicros)}</td>
             <td class="wide">${description}</td>
-            <td class="number muted">${number ?? 'accrued'}</td>
+            <td class="number muted roomy">${number ?? 'accrued'}</td>
           </tr>`,
       )}
     </tbody>

@@ -32,7 +32,7 @@ export function faultsView(model: ListModel<Fault>, origin: string): TemplateRes
 }
 
 function faultsTable(faults: readonly Fault[]): TemplateResult {
-  return html`<table>
+  return html`<table class="stacked">
     <thead>
       <tr>
         <th scope="col">Requests</th>
@@ -48,7 +48,7 @@ function faultsTable(faults: readonly Fault[]): TemplateResult {
             <td class="wide">${fault.method ?? 'any method'} <code>${fault.path ?? 'any path'}</code></td>
             <td class="wide">${effectOf(fault)}</td>
             <td>${frequencyOf(fault)}</td>
-            <td class="number">${fault.hits.toLocaleString('en-US')}</td>
+            <td class="number">${counted(fault.hits, 'hit')}</td>
           </tr>`,
       )}
     </tbody>

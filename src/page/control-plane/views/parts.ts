@@ -165,7 +165,7 @@ function pager(view: ListName, query: Query, { total, offset, items }: Window<un
 }
 
 export function servicesTable(services: readonly Service[], now: Now, withAccount: boolean): TemplateResult {
-  return html`<table>
+  return html`<table class="stacked">
     <thead>
       <tr>
         <th scope="col">State</th>
@@ -174,7 +174,7 @@ export function servicesTable(services: readonly Service[], now: Now, withAccoun
         <th scope="col">Latest</th>
         <th scope="col">Place</th>
         <th scope="col" class="number">Price</th>
-        <th scope="col" class="number">For</th>
+        <th scope="col" class="number roomy">For</th>
       </tr>
     </thead>
     <tbody>
@@ -197,16 +197,21 @@ function serviceRow(service: Service, now: Now, withAccount: boolean): TemplateR
       ${endpoint === null ? nothing : html`<div class="small">${linkTo(endpoint)}</div>`}
     </td>
     ${withAccount ? html`<td>${accountLink(account)}</td>` : nothing}
-    <td class="wide">${withTimes(error ?? latest?.message ?? '', now)}</td>
+    <td class="wide">${withTimes(error ?? newsOf(service), now)}</td>
     <td>
-      ${place(service)}
+      <span class="nowrap">${place(service)}</span>
       <div class="muted small">${sizeOf(service)}</div>
     </td>
     <td class="number">
       ${isCharged ? perHour(hourlyMicros) : html`<span class="muted">${perHour(hourlyMicros)}</span>`}
     </td>
-    <td class="number muted">${since(latest?.at ?? service.createdAt, now)}</td>
+    <td class="number muted roomy">${since(latest?.at ?? service.createdAt, now)}</td>
   </tr>`;
+}
+
+/** Its newest event, unless that is its state. */
+function newsOf({ latest, state: is }: Service): string {
+  return latest === null || latest.message === is ? '' : latest.message;
 }
 
 /** Only an https address is a link: what a runtime reports is shown as it is. */
@@ -222,17 +227,17 @@ function sizeOf({ resources: { gpuCount, cpu, memoryGb }, gpuModel }: Service): 
 }
 
 export function volumesTable(volumes: readonly Volume[], now: Now, withAccount: boolean): TemplateResult {
-  return html`<table>
+  return html`<table class="stacked">
     <thead>
       <tr>
         <th scope="col">State</th>
         <th scope="col">Volume</th>
         ${withAccount ? html`<th scope="col">Account</th>` : nothing}
-        <th scope="col">Attached to</th>
+        <th scope="col">Attachment</th>
         <th scope="col">Place</th>
         <th scope="col" class="number">Size</th>
         <th scope="col" class="number">Price</th>
-        <th scope="col" class="number">Created</th>
+        <th scope="col" class="number roomy">Created</th>
       </tr>
     </thead>
     <tbody>
@@ -245,16 +250,18 @@ function volumeRow(volume: Volume, now: Now, withAccount: boolean): TemplateResu
   const { name, account, error, mode, service, sizeGb, requestedSizeGb, hourlyMicros, createdAt } = volume;
   const size = sizeGb === requestedSizeGb ? `${sizeGb} GB` : `${sizeGb} of ${requestedSizeGb} GB`;
   return html`<tr>
-    <td>${stateOf(volume.status)}</td>
+    <td class="brief">${stateOf(volume.status)}</td>
     <td class="wide">
       ${name} ${error === null ? nothing : html`<div class="small">${error}</div>`}
       ${mode === 'service' ? html`<div class="muted small">belongs to its service</div>` : nothing}
     </td>
     ${withAccount ? html`<td>${accountLink(account)}</td>` : nothing}
-    <td class="wide">${service ?? html`<span class="muted">nothing</span>`}</td>
+    <td class="wide">
+      ${service === null ? html`<span class="muted">not attached</span>` : `attached to ${service}`}
+    </td>
     <td>${place(volume)}</td>
     <td class="number">${size}</td>
     <td class="number">${perHour(hourlyMicros)}</td>
-    <td class="number muted">${ago(createdAt, now)}</td>
+    <td class="number muted roomy">${ago(createdAt, now)}</td>
   </tr>`;
 }
