@@ -99,7 +99,7 @@ export function createReadApi(
     clock,
     process: random.uuid().replaceAll('-', '').slice(0, 12),
     metrics: pageMetrics(metrics),
-    files: pageFiles('manager'),
+    files: pageFiles(),
     onDefect: (error) => logger.error({ err: error }, 'a request of the read API failed because of a defect'),
   });
 }

@@ -20,7 +20,7 @@ const types: Readonly<Record<string, string>> = {
 const pages = { manager: ['main', 'index'], 'control-plane': ['control-plane', 'control-plane'] } as const;
 
 /** By path. `/` is the page itself. What only the other page has is left out. */
-export function pageFiles(page: keyof typeof pages): StaticFiles {
+export function pageFiles(page: keyof typeof pages = 'manager'): StaticFiles {
   const contents = import.meta.url.endsWith('.ts') ? fromSources() : fromBuild();
   const [script, document] = pages[page];
   const others = Object.values(pages).filter(([other]) => other !== script);

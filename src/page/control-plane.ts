@@ -111,6 +111,7 @@ addEventListener('hashchange', () => {
   document.getElementById('content')?.focus({ preventScroll: true });
 });
 document.addEventListener('visibilitychange', () => void poll());
-setInterval(draw, 1000);
+// What was heard too long ago is not live, as after an hour in which nobody saw the tab.
+setInterval(() => happened({ is: 'time' }), 1000);
 void poll();
 draw();

@@ -25,7 +25,9 @@ const shown = new Map([
   ['fleet', 'page-fleet'],
 ]);
 
-const views: readonly (readonly [name: string, hash: string, text: string])[] = [
+type View = readonly [name: string, hash: string, text: string];
+
+const views: readonly View[] = [
   ['problems', '#/', 'CapacityUnavailable'],
   ['tree', '#/tree', 'checkout'],
   ['objects', '#/objects', 'search'],
@@ -34,6 +36,14 @@ const views: readonly (readonly [name: string, hash: string, text: string])[] = 
   ['money', '#/money', 'Most expensive'],
   ['accounts', '#/accounts', 'Requests'],
   ['timeline', '#/timeline', 'create-service'],
+];
+
+/** Of the control plane. */
+const planeViews: readonly View[] = [
+  ['plane-accounts', '#/', 'Without funds'],
+  ['plane-account', '#/account?name=corner-shop', 'Quotas'],
+  ['plane-services', '#/services', 'storefront'],
+  ['plane-capacity', '#/capacity', 'h100'],
 ];
 
 const trainer = `apiVersion: fleetkeeper.dev/v1alpha1
@@ -68,13 +78,21 @@ const config = `regions:
 
 const children: ChildProcess[] = [];
 
-/** Returns the address on its first line. */
-async function start(cwd: string, ...args: string[]): Promise<string> {
+interface Started {
+  readonly url: string;
+  /** Of its page, without the slash at the end. */
+  readonly page: string;
+}
+
+/** Returns the addresses on its first lines. */
+async function start(cwd: string, ...args: string[]): Promise<Started> {
   const child = spawn(process.execPath, [main, ...args], { cwd, stdio: ['ignore', 'pipe', 'inherit'] });
   children.push(child);
+  let url = '';
   for await (const line of createInterface({ input: child.stdout })) {
-    const [, url] = /^listening on (\S+)$/.exec(line) ?? [];
-    if (url !== undefined) return url;
+    url = /^listening on (\S+)$/.exec(line)?.[1] ?? url;
+    const [, page] = /^page: (\S+)\/$/.exec(line) ?? [];
+    if (page !== undefined) return { url, page };
   }
   throw new Error(`${args[0]} ended before it listened`);
 }
@@ -87,7 +105,8 @@ async function until(what: string, holds: () => Promise<boolean>): Promise<void>
   throw new Error(`not within some minutes: ${what}`);
 }
 
-async function prepare(folder: string): Promise<string> {
+/** Returns the pages of the manager and of the control plane. */
+async function prepare(folder: string): Promise<{ readonly page: string; readonly planePage: string }> {
   const fleet = path.join(folder, 'fleet');
   cpSync(path.join(root, 'examples/fleet'), fleet, { recursive: true });
   writeFileSync(path.join(folder, 'config.yaml'), config);
@@ -105,12 +124,22 @@ async function prepare(folder: string): Promise<string> {
     'control-plane',
     '--listen',
     '127.0.0.1:0',
+    '--admin-listen',
+    '127.0.0.1:0',
     '--time-scale',
     '20',
     ...flags,
   );
-  edit(fleet, 'account.yaml', 'http://127.0.0.1:8787', plane);
-  const url = await start(folder, 'run', 'fleet', '--listen', '127.0.0.1:0', '--log-level', 'error');
+  edit(fleet, 'account.yaml', 'http://127.0.0.1:8787', plane.url);
+  const { url, page } = await start(
+    folder,
+    'run',
+    'fleet',
+    '--listen',
+    '127.0.0.1:0',
+    '--log-level',
+    'error',
+  );
   const summary = async () => (await (await fetch(`${url}/api/v1/summary`)).json()) as Summary;
   await until('a healthy fleet', async () => {
     const { health, objects } = await summary();
@@ -140,7 +169,7 @@ async function prepare(folder: string): Promise<string> {
   });
   // What is the provider's turn becomes a problem after five minutes.
   await until('a problem', async () => (await summary()).problems.total > 1);
-  return url;
+  return { page, planePage: plane.page };
 }
 
 function edit(folder: string, file: string, before: string, after: string): void {
@@ -151,6 +180,7 @@ function edit(folder: string, file: string, before: string, after: string): void
 async function take(
   browser: Browser,
   url: string,
+  shownViews: readonly View[],
   colorScheme: 'light' | 'dark',
   width: number,
 ): Promise<void> {
@@ -160,7 +190,7 @@ async function take(
     timezoneId: 'Europe/Madrid',
   });
   const page = await context.newPage();
-  for (const [name, hash, text] of views) {
+  for (const [name, hash, text] of shownViews) {
     await page.goto(`${url}/${hash}`);
     await page.getByText(text).first().waitFor();
     await page.evaluate('document.fonts.ready.then(() => true)');
@@ -181,9 +211,12 @@ if (chosen !== undefined) mkdirSync(chosen, { recursive: true });
 const executablePath = process.env['CHROMIUM'] ?? '/usr/bin/chromium';
 const browser = await chromium.launch({ executablePath, args: ['--no-sandbox', '--headless=new'] });
 try {
-  const url = await prepare(folder);
+  const { page, planePage } = await prepare(folder);
   for (const width of [1280, 360]) {
-    for (const colorScheme of ['light', 'dark'] as const) await take(browser, url, colorScheme, width);
+    for (const colorScheme of ['light', 'dark'] as const) {
+      await take(browser, page, views, colorScheme, width);
+      if (chosen !== undefined) await take(browser, planePage, planeViews, colorScheme, width);
+    }
   }
 } finally {
   await browser.close();

@@ -31,6 +31,11 @@ test('a control plane offers what its configuration says, and shows metrics of i
   const metrics = await (await fetch(`${admin}/metrics`)).text();
   expect(metrics).toContain('fleetkeeper_control_plane_gpus{region="edge",geography="attic",model="l4"} 2');
   expect(metrics).toMatch(/^process_cpu_seconds_total /m);
+  const [, page = ''] = await program.line(/^page: (.*)$/);
+  expect(page).toBe(`${admin}/`);
+  const files = ['', 'page/control-plane.js', 'page/style.css', 'page/icon.svg', 'page/main.js'];
+  const statuses = await Promise.all(files.map(async (file) => (await fetch(page + file)).status));
+  expect(statuses).toEqual([200, 200, 200, 200, 404]);
 });
 
 test('a mistake in the configuration is told with file, line and path', async () => {
