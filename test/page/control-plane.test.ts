@@ -10,6 +10,7 @@ import type {
   Fault,
   LedgerEntry,
   Service,
+  ServiceDetail,
   Summary,
   Volume,
   Window,
@@ -99,6 +100,18 @@ const entries: LedgerEntry[] = [
   { number: 1, at: at(7200), amountMicros: 1_000_000_000, description: 'opening balance' },
 ];
 
+const serviceDetail: ServiceDetail = {
+  service: { ...service, state: 'error', error: "can't pull the image", isProtected: true },
+  events: [
+    { at: at(60), message: "error: can't pull the image" },
+    { at: at(90), message: 'created by acme' },
+  ],
+  activities: [
+    { name: 'training', registeredAt: at(80), lastHeartbeatAt: at(12), fresh: true },
+    { name: 'lost', registeredAt: at(900), lastHeartbeatAt: at(700), fresh: false },
+  ],
+};
+
 const window = <Item>(...items: readonly Item[]): Window<Item> => ({ total: items.length, offset: 0, items });
 
 const detail: AccountDetail = {
@@ -176,6 +189,22 @@ test('a service shows why, where, for how much and since when; what is stopped i
   expect(textsOf(shown, '.state.ok')).toEqual(['running', 'running']);
   expect(textsOf(shown, '.state.hold')).toEqual(['sleeping']);
   expect(textsOf(shown, 'tbody tr')[3]).toContain('running stop');
+});
+
+test('one service shows its error, what protects it, and its events, the newest first', () => {
+  const shown = view(`#/service?id=${service.id}`, serviceDetail);
+  expect(textsOf(shown, '.sentence')).toEqual(["can't pull the image"]);
+  expect(textsOf(shown, '[aria-labelledby=activities] tbody tr')).toEqual([
+    'fresh training last heartbeat 12 s ago',
+    'stale lost last heartbeat 11 min ago',
+  ]);
+  expect(textsOf(shown, '[aria-labelledby=events] tbody tr')).toEqual([
+    "14:11:30 error: can't pull the image",
+    '14:11:00 created by acme',
+  ]);
+  expect(textsOf(shown, 'a[aria-current=page]')[0]).toContain('Services');
+  const blank = view('#/service', { ...serviceDetail, service: { ...service, name: '  ' } });
+  expect(textsOf(blank, 'h1')).toEqual([service.id]);
 });
 
 test('only an https address is a link', () => {
@@ -293,6 +322,14 @@ test('whatever tenants write stays text in every view', () => {
       },
     ],
     [`#/services?q=${encodeURIComponent(hostile)}&account=${encodeURIComponent(hostile)}`, window(evil)],
+    [
+      '#/service?id=x',
+      {
+        service: evil,
+        events: [{ at: at(1), message: hostile }],
+        activities: [{ name: hostile, registeredAt: at(1), lastHeartbeatAt: at(1), fresh: true }],
+      },
+    ],
     ['#/volumes', window(evilVolume)],
     [`#/ledger?account=${encodeURIComponent(hostile)}`, window(evilEntry)],
     ['#/faults', window(evilFault)],

@@ -22,6 +22,18 @@ export interface Task {
   readonly release: boolean;
 }
 
+/** As the API answers it. */
+interface ListedActivity {
+  readonly id: string;
+  readonly name: string;
+  readonly released: false;
+  readonly fresh: boolean;
+  readonly registeredAt: number;
+  readonly lastHeartbeatAt: number;
+  readonly heartbeatSeconds: number;
+  readonly expiresInSeconds: number;
+}
+
 export class Activities {
   readonly #store: Store;
   readonly #clock: Clock;
@@ -71,7 +83,7 @@ export class Activities {
   }
 
   /** The unreleased ones, oldest first. */
-  list(serviceId: string): object[] {
+  list(serviceId: string): ListedActivity[] {
     const staleBeforeMs = this.#clock.wallMs() - activityExpirySeconds * 1000;
     return this.#store.database
       .all(
@@ -80,12 +92,12 @@ export class Activities {
         { serviceId },
       )
       .map((row) => ({
-        id: row['id'],
-        name: row['name'],
+        id: String(row['id']),
+        name: String(row['name']),
         released: false,
         fresh: Number(row['last_beat_at_ms']) > staleBeforeMs,
-        registeredAt: row['registered_at_ms'],
-        lastHeartbeatAt: row['last_beat_at_ms'],
+        registeredAt: Number(row['registered_at_ms']),
+        lastHeartbeatAt: Number(row['last_beat_at_ms']),
         heartbeatSeconds,
         expiresInSeconds: activityExpirySeconds,
       }));

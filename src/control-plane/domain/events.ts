@@ -51,11 +51,14 @@ export class EventLog {
     return row && { message: String(row['message']), createdAtMs: Number(row['created_at_ms']) };
   }
 
-  newest(serviceId: string): object[] {
-    return this.#store.database.all(
-      `SELECT message, created_at_ms AS created_at FROM events
-       WHERE service_id = $serviceId ORDER BY n DESC LIMIT ${eventsPerRead}`,
-      { serviceId },
-    );
+  /** As the API answers them. */
+  newest(serviceId: string): { message: string; created_at: number }[] {
+    return this.#store.database
+      .all(
+        `SELECT message, created_at_ms AS created_at FROM events
+         WHERE service_id = $serviceId ORDER BY n DESC LIMIT ${eventsPerRead}`,
+        { serviceId },
+      )
+      .map((row) => ({ message: String(row['message']), created_at: Number(row['created_at']) }));
   }
 }

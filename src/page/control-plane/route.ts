@@ -1,7 +1,7 @@
 /**
  * Which view of a control plane is shown, and which path has its data. Pure.
  *
- * `#/`, `#/account?name=NAME`, `#/services?account=NAME&state=error&q=TEXT&offset=50`, `#/volumes`, `#/ledger?account=NAME`, `#/faults`, `#/capacity`
+ * `#/`, `#/account?name=NAME`, `#/services?account=NAME&state=error&q=TEXT&offset=50`, `#/service?id=ID`, `#/volumes`, `#/ledger?account=NAME`, `#/faults`, `#/capacity`
  */
 import { linkTo, partsOf } from '../route.ts';
 
@@ -9,6 +9,7 @@ export type ViewName =
   | 'accounts'
   | 'account'
   | 'services'
+  | 'service'
   | 'volumes'
   | 'ledger'
   | 'faults'
@@ -28,6 +29,7 @@ const viewsByName: Readonly<Record<string, Known>> = {
   '': 'accounts',
   account: 'account',
   services: 'services',
+  service: 'service',
   volumes: 'volumes',
   ledger: 'ledger',
   faults: 'faults',
@@ -39,6 +41,7 @@ const parameters: Readonly<Record<Known, readonly string[]>> = {
   accounts: ['q', 'offset'],
   account: ['name'],
   services: ['account', 'state', 'q', 'offset'],
+  service: ['id'],
   volumes: ['account', 'state', 'q', 'offset'],
   ledger: ['account', 'offset'],
   faults: ['offset'],
@@ -57,7 +60,7 @@ export function routeOf(hash: string): Route {
 export function pathOf({ view, query }: Route): string | undefined {
   if (view === 'unknown' || view === 'capacity') return undefined;
   const given = parameters[view].flatMap((name) => (query[name] ? [[name, query[name]]] : []));
-  const limit = view === 'account' ? [] : [['limit', String(pageSize)]];
+  const limit = view === 'account' || view === 'service' ? [] : [['limit', String(pageSize)]];
   const search = new URLSearchParams([...given, ...limit]).toString();
   return `/admin/v1/${view}${search === '' ? '' : `?${search}`}`;
 }

@@ -25,8 +25,8 @@ async function createPlane(folder?: string, ...more: string[]): Promise<ControlP
   ).start();
 }
 
-/** Three services, of which one fails and one has a name that would be a script, and a volume. */
-async function withServices(plane: ControlPlaneProcess): Promise<void> {
+/** Three services, of which one fails and one has a name that would be a script and is protected, and a volume. Returns its id. */
+async function withServices(plane: ControlPlaneProcess): Promise<string> {
   await plane.call('POST', '/api/services', {
     ...spec,
     name: 'web',
@@ -34,17 +34,23 @@ async function withServices(plane: ControlPlaneProcess): Promise<void> {
     environment: { KEY: 'hush-hush' },
   });
   await plane.call('POST', '/api/services', { ...spec, name: 'broken', image: 'ghcr.invalid/acme/broken:1' });
-  await plane.call('POST', '/api/services', { ...spec, name: hostile, command: ['sh', '-c', 'hush-hush'] });
+  const command = ['sh', '-c', 'hush-hush'];
+  const { id } = await plane.call('POST', '/api/services', { ...spec, name: hostile, command });
+  await expect
+    .poll(() => plane.service(hostile).then(({ state }) => state), { timeout: 30_000 })
+    .toBe('running');
+  await plane.call('POST', `/api/services/${id}/activity`, { id, name: hostile });
   await expect
     .poll(() => plane.service('broken').then(({ state }) => state), { timeout: 30_000 })
     .toBe('error');
+  return id;
 }
 
 const busy = [
   { method: 'POST', path: '/api/none', fault: 'status', status: 503, code: hostile, every: 3 },
   { path: '/api/slow', fault: 'delay', delayMs: 4000, times: 2 },
 ];
-const pathsOf = (url: string) =>
+const pathsOf = (url: string, id: string) =>
   [
     '',
     'services',
@@ -61,6 +67,7 @@ const pathsOf = (url: string) =>
       'services?state=error&q=broken',
       `volumes?account=${encodeURIComponent(hostile)}`,
     ])
+    .concat(`service?id=${id}`)
     .map((path) => `${url}/#/${path}`);
 
 testInBrowser('what happens is on the page soon: a service, its failure, faults that are set', async () => {
@@ -123,13 +130,13 @@ testInBrowser(
 describe.each(['light', 'dark'] as const)('in %s colours', (colorScheme) => {
   testInBrowser('no view has a serious finding, and none is wider than a telephone', async () => {
     const plane = await createPlane();
-    await withServices(plane);
+    const id = await withServices(plane);
     await plane.faults(busy);
     const { page, complaints } = await openPage(plane.adminUrl, {
       colorScheme,
       viewport: { width: 360, height: 740 },
     });
-    for (const view of pathsOf(plane.adminUrl)) {
+    for (const view of pathsOf(plane.adminUrl, id)) {
       await page.goto(view);
       await page.locator('h1, .empty').first().waitFor();
       expect([view, ...(await seriousFindings(page))]).toEqual([view]);
@@ -145,10 +152,10 @@ testInBrowser(
   'what tenants have written is text, wherever it is shown, and nothing secret is there',
   async () => {
     const plane = await createPlane();
-    await withServices(plane);
+    const id = await withServices(plane);
     await plane.faults(busy);
     const { page, complaints } = await openPage(plane.adminUrl);
-    for (const view of pathsOf(plane.adminUrl)) {
+    for (const view of pathsOf(plane.adminUrl, id)) {
       await page.goto(view);
       await page.locator('h1, .empty').first().waitFor();
       expect([view, await page.locator('img, #page script').count()]).toEqual([view, 0]);

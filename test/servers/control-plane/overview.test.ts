@@ -7,6 +7,7 @@ import type {
   Fault,
   LedgerEntry,
   Service,
+  ServiceDetail,
   Summary,
   Window,
 } from '../../../src/control-plane/http/overview/answers.ts';
@@ -48,6 +49,7 @@ const paths = [
   'services',
   'volumes',
   'ledger?account=alice',
+  'service?id=none',
   'faults',
 ];
 const cpu = { ...trainer, resources: { gpuCount: 0, cpu: 1, memoryGb: 1 } };
@@ -130,6 +132,23 @@ test('what failed comes first, then what is under way, and among equals the newe
   expect(broken?.error).toContain("can't pull");
   const summary = await read<Summary>(world, 'summary');
   expect(summary.services).toEqual({ error: 1, provisioning: 1, running: 3, paused: 1 });
+});
+
+test('one service has its events, the newest first, and the tasks that protect it', async () => {
+  await using world = await startWorld();
+  const { id } = await world.running({ ...cpu, name: 'web' });
+  const task = { id: '019b76e9-5313-7a25-8bbe-75333194145a', name: hostile.slice(0, 128) };
+  await world.ok('POST', `/api/services/${id}/activity`, task);
+  await world.clock.advance(301_000);
+  const { service, events, activities } = await read<ServiceDetail>(world, `service?id=${id}`);
+  expect([service.name, service.isProtected]).toEqual(['web', true]);
+  expect(events.map(({ message }) => message)).toEqual([
+    expect.stringContaining('registered by alice'),
+    'running',
+    'created by alice',
+  ]);
+  expect(activities).toMatchObject([{ name: task.name, fresh: false }]);
+  expect(await refusal(world, 'service?id=none')).toBe('404 not_found');
 });
 
 test('accounts that have nothing left come first, then the most expensive', async () => {
@@ -314,8 +333,10 @@ test('no answer has a secret: not a key, a value of an environment, a command, o
     await world.call('POST', `/api/services/${id}/actions`, { action: 'restart' }, { as: apiKey });
   }
   const all = ['summary', 'accounts', 'account?name=holder', 'services?limit=200', 'volumes?limit=200'];
+  const { items } = await read<Window<Service>>(world, 'services?limit=200');
+  const each = items.map(({ id }) => `service?id=${id}`);
   const answers = await Promise.all(
-    [...all, 'ledger?account=holder&limit=200', 'faults', 'services?q=secret'].map(
+    [...all, ...each, 'ledger?account=holder&limit=200', 'faults', 'services?q=secret'].map(
       async (path) => (await world.admin('GET', `/admin/v1/${path}`)).text,
     ),
   );

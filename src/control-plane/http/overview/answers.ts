@@ -77,6 +77,22 @@ export interface Service {
   readonly latest: { readonly at: string; readonly message: string } | null;
 }
 
+export interface ServiceDetail {
+  readonly service: Service;
+  /** The newest first, at most 100. */
+  readonly events: readonly { readonly at: string; readonly message: string }[];
+  /** Tasks that protect it, at most 100. */
+  readonly activities: readonly Activity[];
+}
+
+export interface Activity {
+  readonly name: string;
+  readonly registeredAt: string;
+  readonly lastHeartbeatAt: string;
+  /** Its heartbeats come in time. */
+  readonly fresh: boolean;
+}
+
 export interface Volume {
   readonly id: string;
   readonly account: string;

@@ -26,6 +26,7 @@ import type {
   Fault,
   LedgerEntry,
   Service,
+  ServiceDetail,
   Summary,
   Volume,
   Window,
@@ -55,6 +56,7 @@ export interface OverviewParts {
 /** So long one summary serves for all readers: it counts every record. */
 const summaryMs = 1000;
 const mostBounded = 200;
+const mostActivities = 100;
 /** Of each list of one account. */
 const detailItems = 20;
 
@@ -144,6 +146,29 @@ export class Overview {
     );
     const items = found.slice(offset, offset + limit).map((each) => this.#service(each));
     return { total: found.length, offset, items };
+  }
+
+  /** Undefined: there is none with that id. */
+  service(id: string): ServiceDetail | undefined {
+    const { store, events, activities } = this.#platform;
+    const record = store.services.get(id);
+    if (!record) return undefined;
+    return {
+      service: this.#service(record),
+      events: events.newest(id).map(({ message, created_at }) => ({
+        at: timeOf(created_at),
+        message: cut(message, lengths.message),
+      })),
+      activities: activities
+        .list(id)
+        .slice(0, mostActivities)
+        .map(({ name, fresh, registeredAt, lastHeartbeatAt }) => ({
+          name: cut(name, lengths.name),
+          fresh,
+          registeredAt: timeOf(registeredAt),
+          lastHeartbeatAt: timeOf(lastHeartbeatAt),
+        })),
+    };
   }
 
   volumes({ account, state, searched, offset, limit }: ListQuery): Window<Volume> {

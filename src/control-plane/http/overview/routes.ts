@@ -8,6 +8,7 @@
  * | `/admin/v1/accounts?q`                                     | balance, cost, how long the balance lasts, what is stored      |
  * | `/admin/v1/account?name`                                   | one account: quotas, and the first of its services and volumes |
  * | `/admin/v1/services?account&state&q`                       | state, place, price, endpoint, error, newest event             |
+ * | `/admin/v1/service?id`                                     | one service: its events, and the tasks that protect it         |
  * | `/admin/v1/volumes?account&state&q`                        | state, size, place, price                                      |
  * | `/admin/v1/ledger?account`                                 | entries, the newest first                                      |
  * | `/admin/v1/faults`                                         | the faults that are set, with how often each has hit           |
@@ -44,6 +45,7 @@ const queries = {
   range: z.strictObject(range),
   accounts: z.strictObject({ ...range, q: text.optional() }),
   account: z.strictObject({ name: accountName }),
+  service: z.strictObject({ id: text }),
   things: z.strictObject({
     ...range,
     account: accountName.optional(),
@@ -84,7 +86,7 @@ export function pageRoutes(app: App, parts: Omit<OverviewParts, 'page'>, files: 
       url: `/admin/v1/${name}`,
       handler: (request, reply) => {
         const found = answer(parsed(schema, request.query));
-        if (!found) throw new ApiError(404, 'not_found', 'there is no account of that name');
+        if (!found) throw new ApiError(404, 'not_found', 'there is no such account or service');
         const content = JSON.stringify(found);
         return send(request, reply, { type: jsonType, content, etag: etagOf(content) });
       },
@@ -93,6 +95,7 @@ export function pageRoutes(app: App, parts: Omit<OverviewParts, 'page'>, files: 
   path('accounts', queries.accounts, (query) => overview.accounts(listOf(query)));
   path('account', queries.account, ({ name }) => overview.account(name));
   path('services', queries.things, (query) => overview.services(listOf(query)));
+  path('service', queries.service, ({ id }) => overview.service(id));
   path('volumes', queries.things, (query) => overview.volumes(listOf(query)));
   path('ledger', queries.ledger, ({ account, ...query }) => overview.ledger(account, query));
   path('faults', queries.range, (query) => overview.faults(query));

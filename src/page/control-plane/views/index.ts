@@ -15,11 +15,13 @@ import type {
   Fault,
   LedgerEntry,
   Service,
+  ServiceDetail,
   Summary,
   Volume,
   Window,
 } from '../shapes.ts';
 import { accountsView, accountView, ledgerView } from './accounts.ts';
+import { serviceView } from './service.ts';
 import { capacityView, faultsBanner, faultsView } from './faults.ts';
 import {
   listView,
@@ -53,11 +55,16 @@ const views: readonly (readonly [view: Known, name: string])[] = [
 ];
 
 /** A detail belongs to a list. */
-const parents: Partial<Record<ViewName, ViewName>> = { account: 'accounts', ledger: 'accounts' };
+const parents: Partial<Record<ViewName, ViewName>> = {
+  account: 'accounts',
+  ledger: 'accounts',
+  service: 'services',
+};
 
 export function titleOf({ view, query }: Route): string {
   if (view === 'account') return query['name'] ?? '';
   if (view === 'ledger') return `Ledger of ${query['account'] ?? ''}`;
+  if (view === 'service') return 'Service';
   return views.find(([each]) => each === view)?.[1] ?? 'Not found';
 }
 
@@ -123,6 +130,8 @@ function content(model: PageModel, now: Now): TemplateResult {
         states: serviceStates,
         table: (items) => servicesTable(items, now, true),
       });
+    case 'service':
+      return serviceView(data as ServiceDetail, now);
     case 'volumes':
       return listView(view, list<Volume>(), {
         title: 'Volumes',

@@ -6,7 +6,7 @@ import { ago, perHour, since, state, withTimes, type Now } from '../../parts/tex
 import { hrefOf, pageSize, type Query, type ViewName } from '../route.ts';
 import type { Service, Volume, Window } from '../shapes.ts';
 
-type ListName = Exclude<ViewName, 'unknown' | 'account' | 'capacity'>;
+type ListName = Exclude<ViewName, 'unknown' | 'account' | 'service' | 'capacity'>;
 
 export interface ListModel<Item> {
   readonly query: Query;
@@ -184,7 +184,7 @@ export function servicesTable(services: readonly Service[], now: Now, withAccoun
 }
 
 function serviceRow(service: Service, now: Now, withAccount: boolean): TemplateResult {
-  const { name, account, image, endpoint, error, latest, isProtected, doing, hourlyMicros, isCharged } =
+  const { id, account, image, endpoint, error, latest, isProtected, doing, hourlyMicros, isCharged } =
     service;
   return html`<tr>
     <td>
@@ -192,9 +192,10 @@ function serviceRow(service: Service, now: Now, withAccount: boolean): TemplateR
       ${doing === null || service.state === 'provisioning' || service.state === 'deleting' ? nothing : html`<div class="muted small">${doing}</div>`}
     </td>
     <td class="wide">
-      ${name} ${isProtected ? html`<span class="tag">protected</span>` : nothing}
+      <a href=${hrefOf('service', { id })}>${nameOf(service)}</a>
+      ${isProtected ? html`<span class="tag">protected</span>` : nothing}
       <div class="muted small">${image}</div>
-      ${endpoint === null ? nothing : html`<div class="small">${linkTo(endpoint)}</div>`}
+      ${endpoint === null ? nothing : html`<div class="small">${endpointLink(endpoint)}</div>`}
     </td>
     ${withAccount ? html`<td>${accountLink(account)}</td>` : nothing}
     <td class="wide">${withTimes(error ?? newsOf(service), now)}</td>
@@ -215,13 +216,18 @@ function newsOf({ latest, state: is }: Service): string {
 }
 
 /** Only an https address is a link: what a runtime reports is shown as it is. */
-function linkTo(address: string): unknown {
+export function endpointLink(address: string): unknown {
   return /^https:\/\/[^\s"'<>\\]+$/.test(address)
     ? html`<a href=${address} rel="noreferrer noopener" target="_blank">${address}</a>`
     : address;
 }
 
-function sizeOf({ resources: { gpuCount, cpu, memoryGb }, gpuModel }: Service): string {
+/** A name of blanks alone could not be seen. */
+export function nameOf({ name, id }: Service): string {
+  return name.trim() === '' ? id : name;
+}
+
+export function sizeOf({ resources: { gpuCount, cpu, memoryGb }, gpuModel }: Service): string {
   const gpus = gpuCount > 0 ? [`${gpuCount} ${gpuModel ?? 'GPU'}`] : [];
   return [...gpus, `${cpu} CPU`, `${memoryGb} GB`].join(', ');
 }
