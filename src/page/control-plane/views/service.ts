@@ -8,7 +8,7 @@ import { accountLink, endpointLink, nameOf, place, sizeOf, stateOf } from './par
 export function serviceView({ service, events, activities }: ServiceDetail, now: Now): TemplateResult {
   const { id, account, image, endpoint, error, doing, hourlyMicros, isCharged, createdAt } = service;
   const facts: readonly (readonly [string, unknown])[] = [
-    ['Account', accountLink(account)],
+    ['Owner', accountLink(account)],
     ['Image', image],
     ['Place', place(service)],
     ['Size', sizeOf(service)],
