@@ -7,6 +7,7 @@ import { delayMs, next, start, type Connection, type ConnectionEvent } from './c
 import { ask, type Asked } from './control-plane/polling.ts';
 import { hrefOf, pathOf, routeOf, type Route } from './control-plane/route.ts';
 import type { Summary } from './control-plane/shapes.ts';
+import { searchBySlash } from './search-key.ts';
 import { pageView, titleOf } from './control-plane/views/index.ts';
 
 const pollMs = 2000;
@@ -53,10 +54,11 @@ function picture(): unknown {
     silentMs: connection.is === 'stale' ? performance.now() - connection.heardAt : 0,
     isOutdated: firstPage !== undefined && summary()?.page !== firstPage,
     onReload: () => location.reload(),
+    onTry: () => void poll(),
     origin: location.origin,
-    onFilter: (view: Parameters<typeof hrefOf>[0], query: Route['query']) => {
-      location.hash = hrefOf(view, query);
-    },
+    // A filter is no step to go back to.
+    onFilter: (view: Parameters<typeof hrefOf>[0], query: Route['query']) =>
+      location.replace(hrefOf(view, query)),
   };
   return pageView(model, { serverMs: Date.now() + aheadMs });
 }
@@ -110,6 +112,7 @@ addEventListener('hashchange', () => {
   scrollTo(0, 0);
   document.getElementById('content')?.focus({ preventScroll: true });
 });
+searchBySlash();
 document.addEventListener('visibilitychange', () => void poll());
 // What was heard too long ago is not live, as after an hour in which nobody saw the tab.
 setInterval(() => happened({ is: 'time' }), 1000);

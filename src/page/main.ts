@@ -8,6 +8,7 @@ import { KeptViews } from './kept-views.ts';
 import { applied, nothingYet, type Live, type Sent } from './live.ts';
 import type { Now } from './parts/texts.ts';
 import { linkTo, routeOf, type Route } from './route.ts';
+import { searchBySlash } from './search-key.ts';
 import type { Summary } from './shapes.ts';
 import { readStream } from './stream.ts';
 import { pageSize } from './views/objects.ts';
@@ -210,15 +211,7 @@ addEventListener('hashchange', () => {
     document.getElementById('content')?.focus({ preventScroll: true });
   }
 });
-/** `/` is the search, as elsewhere. */
-addEventListener('keydown', (event) => {
-  const isTyping = event.target instanceof HTMLInputElement || event.target instanceof HTMLSelectElement;
-  if (event.key !== '/' || isTyping || event.ctrlKey || event.metaKey || event.altKey) return;
-  const search = document.querySelector<HTMLInputElement>('input[type=search]');
-  if (!search) return;
-  event.preventDefault();
-  search.focus();
-});
+searchBySlash();
 document.addEventListener('visibilitychange', () => {
   connect();
   void readSummary();

@@ -129,6 +129,7 @@ function view(hash: string, data?: unknown, more: Partial<PageModel> = {}): unkn
     silentMs: 0,
     isOutdated: false,
     onReload: () => undefined,
+    onTry: () => undefined,
     summary,
     data,
     refusal: undefined,
@@ -296,6 +297,7 @@ test('what is refused, missing, awaited or old is stated', () => {
   });
   expect(textOf(stale)).toContain('Stale for 1 min');
   expect(textsOf(stale, '[role=alert]')[0]).toContain('What is shown is 1 min old');
+  expect(textsOf(stale, '[role=alert] button')).toEqual(['Try now']);
   expect(textsOf(stale, 'tbody tr')).toHaveLength(1);
   expect(textOf(view('#/', window(account), { isOutdated: true }))).toContain(
     'The server has another version.',
