@@ -79,7 +79,7 @@ test('a reader that takes nothing is cut, and its memory is freed', async () => 
   await once(slow, 'connect');
   slow.pause();
   slow.write('GET /api/v1/stream?view=objects&limit=200 HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n');
-  await vi.waitFor(() => expect(counts.streams).toBe(1));
+  await expect.poll(() => counts.streams).toBe(1);
   // What the system buffers is not counted.
   let cost = 0;
   await vi.waitFor(
@@ -91,7 +91,7 @@ test('a reader that takes nothing is cut, and its memory is freed', async () => 
     },
     { timeout: 20_000, interval: 100 },
   );
-  expect(counts.streams).toBe(0);
+  await expect.poll(() => counts.streams).toBe(0);
   slow.destroy();
 });
 
@@ -106,7 +106,7 @@ test('the server answers /healthz while 100 streams are open from one address', 
   expect((await fetch(`${url}/healthz`)).status).toBe(200);
   expect((await fetch(`${url}/api/v1/summary`)).status).toBe(200);
   stop.abort();
-  await vi.waitFor(() => expect(counts.streams).toBe(0));
+  await expect.poll(() => counts.streams).toBe(0);
 });
 
 test.each([
