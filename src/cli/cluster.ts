@@ -29,6 +29,12 @@ export function withClusterFlags(command: Command): Command {
   return command;
 }
 
+/** Of a command that is about all parts of the accounts. */
+export function withUnsharedClusterFlags(command: Command): Command {
+  for (const option of clusterOptions()) if (option.long !== '--shard') command.addOption(option);
+  return command;
+}
+
 /** They are understood, so that the command can say what to use instead. */
 export function withHiddenClusterFlags(command: Command): Command {
   for (const option of clusterOptions()) command.addOption(option.hideHelp());
@@ -120,7 +126,7 @@ function parseNamespaces(text: string): string[] {
   return [...new Set(names)];
 }
 
-const mostShards = 1000;
+export const mostShards = 1000;
 
 function parseShard(text: string): Shard {
   const match = /^(\d{1,3})\/(\d{1,4})$/.exec(text);

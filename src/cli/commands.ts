@@ -271,6 +271,16 @@ const ofACluster: readonly CommandEntry[] = [
     examples: ['fleetkeeper crds | kubectl apply -f -', 'fleetkeeper crds --check crds'],
     load: async () => (await import('./commands/crds.ts')).defineCrds,
   },
+  {
+    name: 'page',
+    description:
+      'serve the page and the read API of a cluster, also while no operator runs; exit 1 when it cannot start',
+    examples: [
+      'fleetkeeper page --source kubernetes --listen 127.0.0.1:8081',
+      'fleetkeeper page --listen 0.0.0.0:8081 --page-kubernetes-auth --page-host fleet.example.com',
+    ],
+    load: async () => (await import('./commands/page.ts')).definePage,
+  },
 ];
 
 /** By the headings of the help. */

@@ -1,6 +1,6 @@
 /**
- * Who may read the API beside `/healthz`, by the flags. On loopback nothing is asked, unless one of them is given. On any other address there is
- * no API without one.
+ * Who may read the API beside `/healthz`, by the flags of `run` and `page`. On loopback nothing is asked, unless one of them is given. On any
+ * other address there is no API without one.
  */
 import { Option, type Command } from 'commander';
 import { UserError, messageOf, systemFetch } from '../base/index.ts';
@@ -27,6 +27,8 @@ export interface PageFlags {
   readonly pageOidcAudience?: string;
   readonly pageOidcAccess?: string;
   readonly pageHost?: readonly string[];
+  /** Of `page` only. */
+  readonly pageKubernetesAuth?: boolean;
 }
 
 const mostHosts = 16;
@@ -47,6 +49,13 @@ export function withPageFlags(command: Command): Command {
     );
 }
 
+/** They need an API server that knows the readers. */
+export function withKubernetesPageFlags(command: Command): Command {
+  return withPageFlags(command).addOption(
+    pageOption('--page-kubernetes-auth', 'tokens of the cluster; each sees the namespaces that it may list'),
+  );
+}
+
 function pageOption(flags: string, description: string): Option {
   return new Option(flags, `of the read API: ${description}`);
 }
@@ -62,8 +71,8 @@ export function refusePageFlags(flags: PageFlags): void {
   }).flatMap(([flag, value]) => (value === undefined ? [] : [flag]));
   if (given.length > 0)
     throw new UserError(
-      `${given.join(', ')}: an operator serves no read API and no page yet`,
-      'leave it out; kubectl shows objects and their conditions',
+      `${given.join(', ')}: an operator serves no read API and no page`,
+      'leave it out; `fleetkeeper page` serves them for a cluster, also while no operator runs',
     );
 }
 
@@ -71,24 +80,26 @@ export interface ReadApiParts {
   readonly source: FleetSource;
   readonly logger: Logger;
   readonly metrics: Metrics;
+  /** Of a cluster: asked for with --page-kubernetes-auth. */
+  readonly kubernetes?: () => Access;
 }
+
+const mayBeGiven = '--page-token-file or --page-oidc-issuer';
 
 /** Undefined: there is none at this address. Throws a `UserError` when a flag is wrong. */
 export function createReadApi(
   { clock, random }: Context,
   flags: PageFlags,
   { host }: ListenAddress,
-  { source, logger, metrics }: ReadApiParts,
+  { source, logger, metrics, kubernetes }: ReadApiParts,
 ): ReadApi | undefined {
   const { pageHost = [] } = flags;
   if (pageHost.length > mostHosts)
     throw new UserError(`--page-host is given ${pageHost.length} times`, `give at most ${mostHosts} names`);
   const asked = accessesOf(flags, clock);
+  if (flags.pageKubernetesAuth && kubernetes) asked.push(kubernetes());
   if (asked.length === 0 && !isLoopbackHost(host)) {
-    logger.info(
-      { note: `it listens on ${host}` },
-      'no read API: other machines need --page-token-file or --page-oidc-issuer',
-    );
+    logger.info({ note: `it listens on ${host}` }, `no read API: other machines need ${mayBeGiven}`);
     return undefined;
   }
   const access = asked.length === 0 ? open : anyOf(asked);

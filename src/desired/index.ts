@@ -5,8 +5,9 @@ export {
   type ClusterDesiredSource,
   type ClusterSourceOptions,
 } from './cluster/cluster-source.ts';
+export { lastApplied, readClusterObject, type ClusterEntry } from './cluster/cluster-object.ts';
 export { ClusterOverlay, type OverlayCheck } from './cluster/overlay.ts';
-export type { Shard } from './cluster/cluster-shard.ts';
+export { shardOf, type Shard } from './cluster/cluster-shard.ts';
 export { setSpecField, type EditedText } from './field-edit.ts';
 export { createFileSource } from './folder/file-source.ts';
 export { holdsFleet } from './folder/finding.ts';

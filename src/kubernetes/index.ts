@@ -6,4 +6,5 @@ export * from './object-store.ts';
 export * from './recorder.ts';
 export * from './reflector.ts';
 export * from './resource-version.ts';
+export * from './reviews.ts';
 export type * from './types.ts';

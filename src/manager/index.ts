@@ -11,6 +11,8 @@ export type * from './plan-trouble.ts';
 export * from './health.ts';
 export * from './cluster-events.ts';
 export * from './cluster-objects.ts';
+export { ShownCluster } from './shown-cluster/shown-cluster.ts';
+export type { ClusterEvent, TimelineEntry } from './shown-cluster/timeline.ts';
 export * from './owned-resources.ts';
 export * from './timeline.ts';
 export * from './timeline-file.ts';

@@ -13,6 +13,7 @@
  * | failure                                          | answer                                                              |
  * |--------------------------------------------------|---------------------------------------------------------------------|
  * | the operator is down, or an account is not read  | the last state: `manager`, `readAt`, and objects that are Stale     |
+ * | not everything of a cluster was listed yet       | 503 with the reason; after that, the last state                     |
  * | an account was never read                        | `readAt: null`; its objects are Stale or Unknown                    |
  * | 10,000 problems at once                          | groups by reason and account, 200 at most per page                  |
  * | the object of a cursor was deleted               | the next page begins behind its position                            |
@@ -117,7 +118,8 @@ export class ReadApi {
     const { access, hosts, files } = this.#options;
     const { method, path } = request;
     checkHost(hosts, request.headers['host']);
-    if (method === 'POST' && path === '/login' && access.accepts) return login(request, access);
+    if (method === 'POST' && path === '/login' && access.accepts)
+      return this.#limited(() => login(request, access));
     if (method !== 'GET' && method !== 'HEAD')
       throw new Refused(405, 'method_not_allowed', 'this API is read-only: GET and HEAD', {
         allow: 'GET, HEAD',
@@ -160,7 +162,7 @@ export class ReadApi {
     const text = `${route.id}?${queryText(request.query)}`;
     const cursor = request.query.get('cursor');
     const position = cursor === null ? undefined : this.#cursors.read(cursor, text);
-    await this.#index.refresh();
+    await this.#refreshed();
     const paging = {
       position,
       cursor: (next: readonly (string | number)[]) => this.#cursors.make(text, next),
@@ -181,7 +183,7 @@ export class ReadApi {
     const parameters = parsed(streamQueries[name], query);
     if (request.method === 'HEAD') return { status: 200, headers: streamHeaders, body: '' };
     if (!this.#streams.hasRoom) throw busy('100 streams are open');
-    await this.#index.refresh();
+    await this.#refreshed();
     const view = `${scopeOf(reader)} ${text} ${cursor ?? ''}`;
     const open = () =>
       openView<ViewName>(name, () => this.#context(reader), parameters as never, positionIn(position));
@@ -196,6 +198,14 @@ export class ReadApi {
       body: '',
       stream: (sink) => this.#streams.open({ view, open, lastEventId, isStillAllowed }, sink),
     };
+  }
+
+  /** What was not read yet is not there as far as anybody could tell: an empty list would be taken as "nothing needs you". */
+  #refreshed(): Promise<void> {
+    const { unread } = this.#options.source;
+    if (unread !== undefined)
+      throw new Refused(503, 'unread', `${unread}; try again`, { 'retry-after': '1' });
+    return this.#index.refresh();
   }
 
   #openApi(request: ApiRequest): ApiResponse {
@@ -302,9 +312,9 @@ function templateOf(path: string): string {
 }
 
 /** A form sets the cookie. It is `Secure` unless the request came by loopback. */
-function login({ body, isLoopback }: ApiRequest, access: Access): ApiResponse {
+async function login({ body, isLoopback }: ApiRequest, access: Access): Promise<ApiResponse> {
   const token = new URLSearchParams(body ?? '').get('token') ?? '';
-  if (!access.accepts?.(token)) throw invalid();
+  if (!(await access.accepts?.(token))) throw invalid();
   const secure = isLoopback ? '' : '; Secure';
   return {
     status: 303,

@@ -63,20 +63,42 @@ interface Sum {
 
 const unmanagedName = '\u0000';
 
+/** Things that cost the same for the same. */
+export interface CostItem {
+  readonly account: string;
+  /** The object of this fleet that manages it; undefined: none does. */
+  readonly key: ObjectKey | undefined;
+  readonly things: number;
+  /** Of all of them; undefined: it shows no price. */
+  readonly micros: bigint | undefined;
+}
+
 export function costReport({ accounts, labelsOf, records, month }: CostInputs, by: CostBy): CostReport {
+  const items = accounts.flatMap(({ account, holdings }) =>
+    holdings.map(({ things, value, managedBy }): CostItem => {
+      const key = managedBy.is === 'fleet' ? managedBy.key : undefined;
+      return { account, key, things: 1, micros: things.burn(value) };
+    }),
+  );
+  const budgets = [...records].flatMap((record) => budgetRow(record, month) ?? []);
+  return { ...costsBy(items, labelsOf, by), budgets };
+}
+
+export function costsBy(
+  items: Iterable<CostItem>,
+  labelsOf: CostInputs['labelsOf'],
+  by: CostBy,
+): Omit<CostReport, 'budgets'> {
   const sums = new Map<string | null, Sum>();
   const total: Sum = { things: 0, micros: 0n, unpriced: 0 };
-  for (const { account, holdings } of accounts) {
-    for (const { things, value, managedBy } of holdings) {
-      const burn = things.burn(value);
-      const name = managedBy.is === 'fleet' ? nameOf(managedBy.key, account, labelsOf, by) : unmanagedName;
-      const sum = sums.get(name) ?? { things: 0, micros: 0n, unpriced: 0 };
-      sums.set(name, sum);
-      for (const each of [sum, total]) {
-        each.things += 1;
-        each.micros += burn ?? 0n;
-        if (burn === undefined) each.unpriced += 1;
-      }
+  for (const { account, key, things, micros } of items) {
+    const name = key === undefined ? unmanagedName : nameOf(key, account, labelsOf, by);
+    const sum = sums.get(name) ?? { things: 0, micros: 0n, unpriced: 0 };
+    sums.set(name, sum);
+    for (const each of [sum, total]) {
+      each.things += things;
+      each.micros += micros ?? 0n;
+      if (micros === undefined) each.unpriced += things;
     }
   }
   const unmanaged = sums.get(unmanagedName) ?? { things: 0, micros: 0n, unpriced: 0 };
@@ -90,7 +112,6 @@ export function costReport({ accounts, labelsOf, records, month }: CostInputs, b
     rows,
     unmanaged: shown(unmanaged),
     total: shown(total),
-    budgets: [...records].flatMap((record) => budgetRow(record, month) ?? []),
   };
 }
 

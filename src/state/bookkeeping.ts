@@ -192,7 +192,7 @@ export function readBookkeeping(
 }
 
 /** The record in bookkeeping of any version, as version 2. */
-function storedRecord(
+export function storedRecord(
   key: ObjectKey,
   { version = 1, record, kind = {} }: Bookkeeping,
   status: ObjectStatus | undefined,
@@ -260,7 +260,7 @@ function withoutObject({ object: _object, ...intent }: Intent): Omit<Intent, 'ob
   return intent;
 }
 
-function isBookkeeping(value: unknown): value is Bookkeeping {
+export function isBookkeeping(value: unknown): value is Bookkeeping {
   return (
     isMap(value) &&
     typeof value['uid'] === 'string' &&

@@ -20,3 +20,4 @@ export * from './cluster-store.ts';
 export { targetOf, type Noticed, type StoredObject } from './stored-object.ts';
 export * from './resolution-annotation.ts';
 export * from './cluster-identity.ts';
+export { writtenState, type WrittenState } from './written-state.ts';

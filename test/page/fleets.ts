@@ -215,7 +215,14 @@ export function summary(more: Partial<Summary> = {}): Summary {
     version: '0.2.0',
     place: 'folder',
     owner: 'fleet',
-    manager: { state: 'Running', host: 'host-1', pid: 4711, startedAt: at(90_000), seenAt: at(1) },
+    manager: {
+      state: 'Running',
+      host: 'host-1',
+      pid: 4711,
+      startedAt: at(90_000),
+      seenAt: at(1),
+      note: null,
+    },
     objects: 214,
     health: { Healthy: 198, Waiting: 9, Held: 1, Working: 4, Suspended: 2 },
     kinds: ['ContainerService', 'StorageVolume', 'ServiceFleet', 'Account', 'ProtectedTask', 'Budget'].map(

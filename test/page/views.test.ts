@@ -207,7 +207,14 @@ test('what was refused several times in a row is one line, with the newest and h
 });
 
 test('without a manager at work, every view says so', () => {
-  const manager = { state: 'Lost', host: 'host-1', pid: 4711, startedAt: null, seenAt: made.at(400) };
+  const manager = {
+    state: 'Lost',
+    host: 'host-1',
+    pid: 4711,
+    startedAt: null,
+    seenAt: made.at(400),
+    note: null,
+  };
   const summary = made.summary({ manager });
   const route = { view: 'tree', path: [], query: {} } as const;
   const model = {
@@ -222,6 +229,11 @@ test('without a manager at work, every view says so', () => {
   expect(textsOf(frame(model, '', now), '[role=alert]')[0]).toContain(
     'No manager is at work (Lost on host-1',
   );
+  const note = 'the Kubernetes API does not answer: refused';
+  const unknown = made.summary({ manager: { ...manager, state: 'Unknown', note } });
+  const [banner] = textsOf(frame({ ...model, summary: unknown }, '', now), '[role=alert]');
+  expect(banner).toContain('Whether a manager is at work is not known');
+  expect(banner).toContain(note);
 });
 
 test.each([

@@ -290,6 +290,6 @@ function isRetained(spec: object): boolean {
 }
 
 /** Values of the environment are left out. */
-function storedSpec({ kind, spec }: DesiredObject): StoredManifest['spec'] {
+export function storedSpec({ kind, spec }: Pick<DesiredObject, 'kind' | 'spec'>): StoredManifest['spec'] {
   return { ...(traitsOf(kind).stored?.(spec) ?? spec) };
 }

@@ -70,10 +70,17 @@ function owner({ version, place }: Summary): TemplateResult {
 }
 
 /** That nobody is at work is no detail. */
-function manager({ manager: { state, host, seenAt } }: Summary): TemplateResult | typeof nothing {
-  if (state === 'Running' || state === 'Unknown') return nothing;
+function manager({ manager: found }: Summary): TemplateResult | typeof nothing {
+  const { state, host, seenAt, note } = found;
+  if (state === 'Running') return nothing;
   const where = host === null ? '' : ` on ${host}`;
   const since = seenAt === null ? '' : `, last seen at ${new Date(seenAt).toLocaleString('en-GB')}`;
+  if (state === 'Unknown')
+    return note === null
+      ? nothing
+      : html`<p class="banner" role="alert">
+          Whether a manager is at work is not known${since}. What is shown may be out of date: ${note}
+        </p>`;
   return html`<p class="banner" role="alert">
     No manager is at work (${state}${where}${since}). Nothing is changed, and no heartbeat is sent, until one
     runs.

@@ -27,8 +27,8 @@ export class Denied extends Refused {
 export interface Access {
   /** Throws a `Denied`. */
   reader(request: ApiRequest): Promise<Reader>;
-  /** For the form: the cookie's value for a token that is valid. Undefined: there are no tokens to enter. */
-  accepts?(token: string): boolean;
+  /** For the form: whether the token is valid. Undefined: there are no tokens to enter. */
+  accepts?(token: string): boolean | Promise<boolean>;
 }
 
 /** On loopback nothing is asked, unless a flag asks for it. */
@@ -84,6 +84,25 @@ export function anyOf(accesses: readonly Access[]): Access {
       }
       throw denied;
     },
-    ...(accepts.length === 0 ? {} : { accepts: (token: string) => accepts.some((accept) => accept(token)) }),
+    ...(accepts.length === 0 ? {} : { accepts: (token: string) => anyAccepts(accepts, token) }),
   };
+}
+
+/** Where one of them can't be asked, the others still are. */
+async function anyAccepts(
+  accepts: readonly NonNullable<Access['accepts']>[],
+  token: string,
+): Promise<boolean> {
+  let unavailableOne: unknown;
+  for (const accept of accepts) {
+    try {
+      // oxlint-disable-next-line no-await-in-loop -- the first one that knows the token decides
+      if (await accept(token)) return true;
+    } catch (error) {
+      if (!(error instanceof Denied)) throw error;
+      unavailableOne ??= error;
+    }
+  }
+  if (unavailableOne !== undefined) throw unavailableOne;
+  return false;
 }

@@ -1,6 +1,7 @@
-/** A mutation, as the object and the timeline show it. Pure. */
+/** A mutation or an Event, as the object and the timeline show it. Pure. */
 import { rfc3339 } from '../../base/index.ts';
 import type { ShownIntent } from '../schemas/parts.ts';
+import type { ClusterEvent } from '../../manager/index.ts';
 import type { Intent } from '../../state/index.ts';
 
 export function shownIntent(intent: Intent, account: string | undefined): ShownIntent {
@@ -27,4 +28,23 @@ function whyOf({ action, restartToken, generation }: Intent): string | null {
   return restartToken === undefined || !action.startsWith('restart')
     ? `generation ${generation} of the document`
     : `restart token ${restartToken}`;
+}
+
+/** An Event of Kubernetes has no outcome of its own, and its uid stands for the key. */
+export function shownEvent(event: ClusterEvent, account: string | undefined): ShownIntent {
+  const { object, reason, message, count, at, uid } = event;
+  return {
+    object,
+    account: account ?? null,
+    at: rfc3339(at),
+    action: reason,
+    why: null,
+    outcome: 'event',
+    finishedAt: null,
+    durationMs: null,
+    targetId: null,
+    idempotencyKey: uid,
+    generation: 0,
+    note: count > 1 ? `${message} (${count} times)` : message,
+  };
 }

@@ -1,11 +1,18 @@
 /** `/api/v1/money`: as `fleetkeeper cost`, of what accounts were last seen to hold. */
 import type { z } from 'zod';
-import { accountKey, traitsOf, type ManagedKind, type ObjectKey } from '../../resources/index.ts';
-import { costReport, type CostBy } from '../../shown/cost.ts';
+import {
+  accountKey,
+  parseObjectKey,
+  traitsOf,
+  type ManagedKind,
+  type ObjectKey,
+} from '../../resources/index.ts';
+import { costReport, costsBy, type CostBy, type CostItem } from '../../shown/cost.ts';
 import { survey, type Holding } from '../../shown/survey.ts';
 import { sees, seesAccount, seesKey, type Reader } from '../fleet/reader.ts';
 import type { IndexedRow } from '../fleet/row.ts';
-import type { AccountNow } from '../fleet/source.ts';
+import { numberIn } from '../fleet/row.ts';
+import { isAccountStale, type AccountNow, type FleetSource, type Holdings } from '../fleet/source.ts';
 import type { money } from '../schemas/answers.ts';
 import { visibleAccounts, visibleBudgets } from './accounts.ts';
 import type { AnswerContext } from './context.ts';
@@ -16,26 +23,9 @@ const mostRows = 200;
 const expensiveShown = 20;
 
 export function moneyOf(context: AnswerContext, by: CostBy): Money {
-  const { index, source, reader } = context;
-  const holdings = source.holdings();
   const accounts = visibleAccounts(context);
-  const held = (holdings?.accounts ?? []).map(({ account, contents }) => ({
-    account,
-    holdings: survey(contents, holdings?.fleet).filter((each) =>
-      isVisible(
-        each,
-        reader,
-        index.accounts.find(({ name }) => name === account),
-      ),
-    ),
-  }));
-  const inputs = {
-    accounts: held,
-    labelsOf: (key: ObjectKey) => source.labelsOf(key),
-    records: [],
-    month: undefined,
-  };
-  const { currency, rows, unmanaged, total, by: shownBy } = costReport(inputs, by);
+  const holdings = context.source.holdings();
+  const { currency, rows, unmanaged, total, by: shownBy } = costsOf(context, holdings, by);
   return {
     currency,
     by: shownBy,
@@ -51,9 +41,76 @@ export function moneyOf(context: AnswerContext, by: CostBy): Money {
       burnMicrosPerHour: burnMicrosPerHour ?? null,
       runwaySeconds: runwaySeconds ?? null,
     })),
-    isComplete:
-      holdings !== undefined && accounts.every(({ readAt, failure }) => readAt !== undefined && !failure),
+    isComplete: isComplete(context.source, holdings, accounts),
   };
+}
+
+type Costs = ReturnType<typeof costsBy>;
+
+function costsOf(context: AnswerContext, holdings: Holdings | undefined, by: CostBy): Costs {
+  const { index, source, reader } = context;
+  const labelsOf = (key: ObjectKey) => source.labelsOf(key);
+  if (!holdings) return costsBy(recordedCosts(context), labelsOf, by);
+  const held = holdings.accounts.map(({ account, contents }) => ({
+    account,
+    holdings: survey(contents, holdings.fleet).filter((each) =>
+      isVisible(
+        each,
+        reader,
+        index.accounts.find(({ name }) => name === account),
+      ),
+    ),
+  }));
+  return costReport({ accounts: held, labelsOf, records: [], month: undefined }, by);
+}
+
+/** As statuses show them. What an account holds beside its objects is the rest of its sums. */
+function recordedCosts(context: AnswerContext): CostItem[] {
+  const { index, source, reader } = context;
+  const items: CostItem[] = [];
+  for (const key of source.store.everyKey()) {
+    const { kind, namespace } = parseObjectKey(key);
+    const record = source.store.record(key);
+    if (!sees(reader, namespace) || !costsByItself(kind) || record?.externalId === undefined) continue;
+    const { account = '', hourlyMicros = null } = index.rows.get(key)?.row ?? {};
+    const micros = hourlyMicros === null ? undefined : BigInt(hourlyMicros);
+    items.push({ account: account ?? '', key, things: 1, micros });
+  }
+  const rest = visibleAccounts(context).flatMap((account) => restOf(account, items, context) ?? []);
+  return [...items, ...rest];
+}
+
+/** A budget or a fleet has the costs of others. */
+function costsByItself(kind: ManagedKind): boolean {
+  return traitsOf(kind).asks !== undefined;
+}
+
+/** What nobody manages as far as is known here. */
+function restOf(
+  { name, burnMicrosPerHour }: AccountNow,
+  items: readonly CostItem[],
+  { source }: AnswerContext,
+): CostItem | undefined {
+  const status = source.store.record(accountKey(name))?.status;
+  const [services, volumes] = [numberIn(status, 'services'), numberIn(status, 'volumes')];
+  if (burnMicrosPerHour === undefined || services === undefined || volumes === undefined) return undefined;
+  const own = items.filter(({ account }) => account === name);
+  const things = services + volumes - own.length;
+  const micros = own.reduce((left, item) => left - (item.micros ?? 0n), BigInt(burnMicrosPerHour));
+  return things > 0
+    ? { account: name, key: undefined, things, micros: micros > 0n ? micros : 0n }
+    : undefined;
+}
+
+/** Sums of statuses are those of accounts whose sums are known. */
+function isComplete(
+  { place }: FleetSource,
+  holdings: Holdings | undefined,
+  accounts: readonly AccountNow[],
+): boolean {
+  const areSummed = accounts.every((each) => each.burnMicrosPerHour !== undefined && !isAccountStale(each));
+  const isKnown = holdings !== undefined || (place === 'cluster' && areSummed);
+  return isKnown && accounts.every(({ readAt, failure }) => readAt !== undefined && !failure);
 }
 
 /** What no object of the reader's namespaces manages belongs to who may see the account. */
@@ -66,8 +123,7 @@ function mostExpensive({ index, reader }: AnswerContext): IndexedRow['row'][] {
   const found: IndexedRow['row'][] = [];
   for (const { row } of index.order('cost').after(undefined)) {
     if (found.length === expensiveShown || (row.hourlyMicros ?? 0) <= 0) break;
-    // A budget or a fleet has the costs of others.
-    if (sees(reader, row.namespace) && traitsOf(row.kind as ManagedKind).asks) found.push(row);
+    if (sees(reader, row.namespace) && costsByItself(row.kind as ManagedKind)) found.push(row);
   }
   return found;
 }

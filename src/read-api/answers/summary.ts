@@ -15,7 +15,7 @@ export function summaryOf(context: AnswerContext): Summary {
   const { source, nowMs } = context;
   const { problems, objects: troubled } = openProblems(context);
   const accounts = visibleAccounts(context);
-  const { phase, host = null, pid = null, startedAt, seenAt } = source.manager();
+  const { phase, host = null, pid = null, startedAt, seenAt, note = null } = source.manager();
   return {
     version: source.version,
     place: source.place,
@@ -26,6 +26,7 @@ export function summaryOf(context: AnswerContext): Summary {
       pid,
       startedAt: startedAt === undefined ? null : rfc3339(startedAt),
       seenAt: seenAt === undefined ? null : rfc3339(Math.min(seenAt, nowMs)),
+      note,
     },
     ...countsOf(context),
     problems: {

@@ -1,9 +1,9 @@
-/** `/api/v1/timeline`: mutations of all objects, newest first. */
+/** `/api/v1/timeline`: mutations of all objects, newest first; in a cluster also Events. */
 import type { ObjectKey } from '../../resources/index.ts';
-import { seesKey } from '../fleet/reader.ts';
+import { seesEvents, seesKey } from '../fleet/reader.ts';
 import type { ShownIntent } from '../schemas/parts.ts';
 import type { AnswerContext } from './context.ts';
-import { shownIntent } from './intents.ts';
+import { shownEvent, shownIntent } from './intents.ts';
 
 export interface TimelineQuery {
   readonly object?: ObjectKey | undefined;
@@ -35,10 +35,14 @@ export function timelinePage(
   let at = before;
   for (let read = 0; read < readsPerPage; read++) {
     const numbered = context.source.timeline(at, rowsPerRead);
-    for (const { number, intent } of numbered) {
-      at = number;
-      if (!isMeant(context, query, intent)) continue;
-      items.push(shownIntent(intent, accountOf(context, intent.object)));
+    for (const entry of numbered) {
+      at = entry.number;
+      const shown = 'event' in entry ? entry.event : entry.intent;
+      const time = 'event' in entry ? entry.event.at : entry.intent.createdAt;
+      if (!isMeant(context, query, shown.object, time)) continue;
+      if ('event' in entry && !seesEvents(context.reader, entry.event.object)) continue;
+      const account = accountOf(context, shown.object);
+      items.push('event' in entry ? shownEvent(entry.event, account) : shownIntent(entry.intent, account));
       if (items.length === query.limit) return { items, before: at };
     }
     if (numbered.length < rowsPerRead) return { items, before: undefined };
@@ -49,14 +53,15 @@ export function timelinePage(
 function isMeant(
   context: AnswerContext,
   { object, account, from, to }: TimelineQuery,
-  intent: { readonly object: ObjectKey; readonly createdAt: number },
+  about: ObjectKey,
+  atMs: number,
 ): boolean {
   return (
-    seesKey(context.reader, intent.object) &&
-    (object === undefined || intent.object === object) &&
-    (account === undefined || accountOf(context, intent.object) === account) &&
-    (from === undefined || intent.createdAt >= from) &&
-    (to === undefined || intent.createdAt <= to)
+    seesKey(context.reader, about) &&
+    (object === undefined || about === object) &&
+    (account === undefined || accountOf(context, about) === account) &&
+    (from === undefined || atMs >= from) &&
+    (to === undefined || atMs <= to)
   );
 }
 

@@ -5,6 +5,8 @@ import type { AccountNow } from './source.ts';
 export interface Reader {
   /** Undefined: all. */
   readonly namespaces: ReadonlySet<string> | undefined;
+  /** Of these, Events of Kubernetes are shown. Undefined: of all of them. */
+  readonly eventsIn?: ReadonlySet<string> | undefined;
 }
 
 export const readsAll: Reader = { namespaces: undefined };
@@ -17,6 +19,10 @@ export function seesKey(reader: Reader, key: ObjectKey): boolean {
   return sees(reader, parseObjectKey(key).namespace);
 }
 
+export function seesEvents({ namespaces, eventsIn }: Reader, key: ObjectKey): boolean {
+  return seesKey({ namespaces }, key) && (eventsIn?.has(parseObjectKey(key).namespace) ?? true);
+}
+
 /** The account of the environment holds things of all namespaces: only who may see all of them sees its amounts. */
 export function seesAccount(
   reader: Reader,
@@ -27,6 +33,10 @@ export function seesAccount(
 }
 
 /** Equal for readers that see the same. */
-export function scopeOf({ namespaces }: Reader): string {
-  return namespaces === undefined ? '*' : JSON.stringify([...namespaces].sort());
+export function scopeOf({ namespaces, eventsIn }: Reader): string {
+  return `${namesOf(namespaces)} ${namesOf(eventsIn)}`;
+}
+
+function namesOf(names: ReadonlySet<string> | undefined): string {
+  return names === undefined ? '*' : JSON.stringify([...names].sort());
 }

@@ -7,7 +7,8 @@ import type { LabelSet } from './row.ts';
 import type { ObjectKey } from '../../resources/index.ts';
 import type { ManagerState } from '../../shown/manager-state.ts';
 import type { KnownFleet } from '../../shown/survey.ts';
-import type { Intent, NumberedIntent, StateStore } from '../../state/index.ts';
+import type { TimelineEntry } from '../../manager/index.ts';
+import type { Intent, StateStore } from '../../state/index.ts';
 
 export type ReadStore = Pick<
   StateStore,
@@ -31,6 +32,8 @@ export interface FleetSource {
   readonly commandFlags: string;
   /** What these data do not show, for people. */
   readonly notes: readonly string[];
+  /** Why nothing can be answered yet; undefined: everything was read once. */
+  readonly unread?: string | undefined;
   /** How far back the timeline reaches, for people. */
   readonly timelineLimits: string;
   readonly store: ReadStore;
@@ -49,8 +52,8 @@ export interface FleetSource {
   heartbeatAt(key: ObjectKey): number | undefined;
   /** At most the newest 20 mutations of the object, newest first. */
   journal(key: ObjectKey): readonly Intent[];
-  /** Mutations with a number below `before`, newest first; at most `limit`. */
-  timeline(before: number | undefined, limit: number): readonly NumberedIntent[];
+  /** Entries with a number below `before`, newest first; at most `limit`. */
+  timeline(before: number | undefined, limit: number): readonly TimelineEntry[];
   /** What accounts hold, as last read; undefined: it is not known here. */
   holdings(): Holdings | undefined;
 }

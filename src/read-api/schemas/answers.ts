@@ -87,6 +87,7 @@ export const summary = z.object({
     pid: count.nullable(),
     startedAt: time.nullable(),
     seenAt: time.nullable(),
+    note: text.nullable().describe('Why it is not known, or what else to know of it.'),
   }),
   objects: count,
   health: byHealth,

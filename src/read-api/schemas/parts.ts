@@ -73,7 +73,7 @@ export const intent = z
     at: time,
     action: text,
     why: text.nullable().describe('What made it necessary, as far as it was recorded.'),
-    outcome: text,
+    outcome: text.describe('event: an Event of Kubernetes; `action` is its reason, and `note` its message.'),
     finishedAt: time.nullable(),
     durationMs: z.int().nullable(),
     targetId: text.nullable(),

@@ -3,7 +3,6 @@
  * allowed it asks for.
  */
 import { expect, test } from 'vitest';
-import type { KubernetesApi } from '../../../src/kubernetes/index.ts';
 import {
   grantsOf,
   unusedRights,
@@ -11,7 +10,8 @@ import {
   describeCall,
   type Call,
 } from '../../support/manifests/access.ts';
-import { plainFiles, type Manifest } from '../../support/manifests/render.ts';
+import { applyRoles, rolesAmong } from '../../support/manifests/apply.ts';
+import { plainFiles } from '../../support/manifests/render.ts';
 import { service, volume, type Json } from '../../support/processes/fleet.ts';
 import {
   annotate,
@@ -30,7 +30,6 @@ import { eventually, type Program } from '../../support/processes/processes.ts';
 import { fleetOf } from '../../support/processes/replicas.ts';
 
 const operator = { namespace: 'fleetkeeper-system', name: 'fleetkeeper' };
-const rbac = 'rbac.authorization.k8s.io';
 
 /** Rights for what this run does not bring about, and why they are there all the same. */
 const rare: readonly (readonly [right: RegExp, reason: string])[] = [
@@ -51,33 +50,6 @@ const rare: readonly (readonly [right: RegExp, reason: string])[] = [
 
 /** An Event that happens again soon is counted up. Whether one does depends on the machine. */
 const sometimes = /^patch events /;
-
-const plurals: Readonly<Record<string, string>> = {
-  ClusterRole: 'clusterroles',
-  ClusterRoleBinding: 'clusterrolebindings',
-  Role: 'roles',
-  RoleBinding: 'rolebindings',
-};
-
-/** Roles and bindings, as kustomize would place them. */
-function roles(): Manifest[] {
-  return plainFiles()
-    .filter(({ kind }) => kind in plurals)
-    .map((manifest) => {
-      const namespace = manifest.kind.startsWith('Cluster') ? {} : { namespace: operator.namespace };
-      return Object.assign({}, manifest, { metadata: { ...manifest.metadata, ...namespace } });
-    });
-}
-
-async function apply(api: KubernetesApi, manifests: readonly Manifest[]): Promise<void> {
-  for (const body of manifests) {
-    const { kind, metadata } = body;
-    const { name, namespace } = metadata;
-    const namespaced = namespace !== undefined;
-    const type = { group: rbac, version: 'v1', plural: plurals[kind] ?? '', kind, namespaced };
-    await api.patch({ type, namespace, name }, { kind: 'apply', body, force: true });
-  }
-}
 
 function startWithRights({ fleet, folder }: World): Program {
   const server = serverOf(fleet);
@@ -161,9 +133,9 @@ test.skipIf(withoutFaults)(
   async () => {
     const world = await createWorld();
     const { fleet } = world;
-    const manifests = roles();
+    const manifests = rolesAmong(plainFiles(), operator.namespace);
     await createNamespace(fleet, operator.namespace);
-    await apply(fleet.cluster.api, manifests);
+    await applyRoles(fleet.cluster.api, manifests);
     const program = startWithRights(world);
     await liveThrough(world);
     expect((await program.kill('SIGTERM')).code).toBe(0);

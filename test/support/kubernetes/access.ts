@@ -81,8 +81,22 @@ export class Access {
     return this.#rules(user, attributes.namespace).some((rule) => covers(rule, attributes));
   }
 
+  /** Undefined: no token of anybody. */
+  userOf(token: string): User | undefined {
+    return this.#users.get(token);
+  }
+
+  /** Of a review, which is no kind that is stored. */
+  authorizeReview(
+    user: User,
+    { verb, group, plural }: Pick<Kind, 'group' | 'plural'> & { verb: string },
+  ): void {
+    const attributes = { verb, group, resource: plural, namespace: undefined, name: undefined };
+    this.authorize(user, { group, plural }, attributes);
+  }
+
   /** Throws 403 in the words of RBAC. */
-  authorize(user: User, kind: Kind, attributes: Attributes): void {
+  authorize(user: User, kind: Pick<Kind, 'group' | 'plural'>, attributes: Attributes): void {
     if (this.allows(user, attributes)) return;
     const { verb, group, resource, namespace, name } = attributes;
     const subject = name === undefined ? qualified(kind) : `${qualified(kind)} "${name}"`;

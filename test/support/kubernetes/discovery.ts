@@ -25,6 +25,16 @@ const reviews: Readonly<Record<string, readonly object[]>> = {
       kind: 'SelfSubjectAccessReview',
       verbs: ['create'],
     },
+    {
+      name: 'subjectaccessreviews',
+      singularName: '',
+      namespaced: false,
+      kind: 'SubjectAccessReview',
+      verbs: ['create'],
+    },
+  ],
+  'authentication.k8s.io/v1': [
+    { name: 'tokenreviews', singularName: '', namespaced: false, kind: 'TokenReview', verbs: ['create'] },
   ],
 };
 

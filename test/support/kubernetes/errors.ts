@@ -93,7 +93,7 @@ function shownValue(value: unknown): string {
 }
 
 /** `containerservices.fleetkeeper.dev`, `secrets`. */
-export function qualified(kind: Kind): string {
+export function qualified(kind: Pick<Kind, 'group' | 'plural'>): string {
   return kind.group ? `${kind.plural}.${kind.group}` : kind.plural;
 }
 

@@ -9,6 +9,7 @@ import { chooseForm } from './forms.ts';
 import type { Kinds } from './kinds.ts';
 import { openApiV2, openApiV2Protobuf, openApiV3, openApiV3Index } from './openapi.ts';
 import { parseResourceRequest, type ResourceRequest } from './paths.ts';
+import { isReview } from './reviews.ts';
 import type { Call, Resources } from './resources.ts';
 import type { Watches } from './watches.ts';
 
@@ -86,7 +87,8 @@ export class HttpSide {
     if (fault?.status !== undefined) throw refusalOf(fault.status, fault.retryAfterSeconds);
     const body = await readBody(incoming);
     const { verb, group, plural, subresource, namespace } = resource;
-    if (plural !== 'selfsubjectaccessreviews') {
+    if (isReview(resource)) access.authorizeReview(user, resource);
+    else {
       const kind = resources.kindOf(resource);
       const name = resource.name ?? watchedName(url.searchParams);
       const inResource = subresource === undefined ? plural : `${plural}/${subresource}`;

@@ -18,7 +18,7 @@ import { jsonPatch, mergePatch, strategicPatch } from './patches.ts';
 import type { ResourceRequest } from './paths.ts';
 import { readList, readOne } from './reads.ts';
 import { goneStatus, ignoringAbsence, parseDeleteOptions, remove } from './removals.ts';
-import { answerReview, answerTokenRequest } from './reviews.ts';
+import { answerReview, answerTokenRequest, isReview } from './reviews.ts';
 import { parseSelectors } from './selectors.ts';
 import { scaledBy, scaleOf } from './scale.ts';
 import { untypedShape } from './shape.ts';
@@ -76,9 +76,7 @@ export class Resources {
   /** Everything but watches. */
   answer(call: Call): Answer {
     const { request, user, body } = call;
-    if (request.plural === 'selfsubjectaccessreviews' && request.verb === 'create') {
-      return answered(201, answerReview(this.#access, user, parseBody(body)));
-    }
+    if (isReview(request)) return answered(201, answerReview(this.#access, user, request, parseBody(body)));
     const kind = this.kindOf(request);
     const { verb, subresource, namespace, name = '' } = request;
     if (subresource === 'scale') return this.#scale(call, kind, name);

@@ -65,6 +65,29 @@ export function operatorCalls({ namespace, watched, readsClusterIdentity, leases
   ];
 }
 
+/** What the page asks, which has a ServiceAccount of its own. `asksWho`: with --page-kubernetes-auth. */
+export function pageCalls({ namespace, asksWho }: { namespace: string; asksWho: boolean }): Call[] {
+  const listed = [
+    ...managedKinds.map((kind) => [group, resourceTypes[kind].plural] as const),
+    ['', 'events'],
+  ];
+  return [
+    // src/manager/shown-cluster/
+    ...listed.flatMap(([of = '', plural = '']) => [
+      call('list', of, plural, undefined),
+      call('watch', of, plural, undefined),
+    ]),
+    call('get', 'coordination.k8s.io', 'leases', namespace, 'fleetkeeper'),
+    // src/kubernetes/reviews.ts
+    ...(asksWho
+      ? [
+          call('create', 'authentication.k8s.io', 'tokenreviews', undefined),
+          call('create', 'authorization.k8s.io', 'subjectaccessreviews', undefined),
+        ]
+      : []),
+  ];
+}
+
 /** src/desired/cluster/cluster-source.ts and src/jobs/. */
 function readsOf(watched: string | undefined, fleet: string): Call[] {
   const ours = managedKinds.map((kind) => [group, resourceTypes[kind].plural] as const);

@@ -7,7 +7,7 @@ import {
   neededRules,
   unusedRights,
 } from '../../support/manifests/access.ts';
-import { operatorCalls, type Operator } from '../../support/manifests/operator-calls.ts';
+import { operatorCalls, pageCalls, type Operator } from '../../support/manifests/operator-calls.ts';
 import {
   kustomized,
   ofKind,
@@ -79,6 +79,38 @@ describe('the ServiceAccount of the operator', () => {
   test.skipIf(need)('of one namespace has no rights outside of it', () => {
     const kinds = kustomized('overlays/single-namespace').map(({ kind }) => kind);
     expect(kinds.filter((kind) => kind.startsWith('Cluster') || kind === 'Namespace')).toEqual([]);
+  });
+});
+
+describe('the ServiceAccount of the page', () => {
+  const account = { namespace: cluster.namespace, name: 'fleetkeeper-page' };
+
+  test.each([
+    ['components/page', false],
+    ['components/page-kubernetes-auth', true],
+  ])('may do with %s what the page does, and nothing else', (component, asksWho) => {
+    const files = [...plainFiles('components/page'), ...(asksWho ? plainFiles(component) : [])];
+    const grants = grantsOf(inNamespace(files, cluster.namespace), account);
+    const calls = pageCalls({ namespace: cluster.namespace, asksWho });
+    expect(calls.filter((call) => !allowedBy(grants, call)).map(describeCall)).toEqual([]);
+    expect(unusedRights(grants, calls)).toEqual([]);
+  });
+
+  test('reads no Secret, and writes nothing', () => {
+    const grants = grantsOf(inNamespace(plainFiles('overlays/page'), cluster.namespace), account);
+    expect(grants.flatMap(({ rule }) => rule.resources)).not.toContain('secrets');
+    const writing = grants.filter(({ rule }) => rule.verbs.some((verb) => !/^(get|list|watch)$/.test(verb)));
+    expect(writing.flatMap(({ rule }) => rule.resources).sort()).toEqual([
+      'subjectaccessreviews',
+      'tokenreviews',
+    ]);
+  });
+
+  test.skipIf(need)('has in overlays/page no more, and the operator has what it needs', () => {
+    const manifests = kustomized('overlays/page');
+    const calls = pageCalls({ namespace: cluster.namespace, asksWho: true });
+    expect(unusedRights(grantsOf(manifests, account), calls)).toEqual([]);
+    expectLeast(manifests, cluster);
   });
 });
 

@@ -112,6 +112,48 @@ describe.each(rendered)('the pods of %s', (_folder, render) => {
   });
 });
 
+describe('the pod of the page', () => {
+  const [deployment] = ofKind(plainFiles('components/page'), 'Deployment');
+  if (!deployment) throw new Error('components/page has a Deployment');
+  const pod = podOf(deployment);
+  const container = containerOf(deployment);
+
+  test('passes the Pod Security profile "restricted", writes to /tmp alone, and reads its tokens', () => {
+    expect(violations(pod)).toEqual([]);
+    expect(pod.securityContext).toMatchObject({ runAsUser: 65532, runAsGroup: 65532, runAsNonRoot: true });
+    expect(container.securityContext?.readOnlyRootFilesystem).toBe(true);
+    expect(container.volumeMounts).toEqual([
+      { name: 'tmp', mountPath: '/tmp' },
+      { name: 'tokens', mountPath: '/etc/fleetkeeper-page', readOnly: true },
+    ]);
+  });
+
+  test('is asked for its health, and runs this version with the flags of its image', () => {
+    const { livenessProbe, readinessProbe, image, env = [] } = container;
+    expect([livenessProbe?.httpGet.path, readinessProbe?.httpGet.path]).toEqual(['/healthz', '/readyz']);
+    expect(image).toBe(`fleetkeeper:${version}`);
+    const operator = ofKind(plainFiles(), 'Deployment').map(containerOf)[0];
+    const optionsOf = (list: typeof env) => list.find(({ name }) => name === 'NODE_OPTIONS')?.value;
+    expect(optionsOf(env)).toBe(optionsOf(operator?.env ?? []));
+  });
+
+  test.skipIf(need)('asks in overlays/page for tokens of the cluster, and has no Secret', () => {
+    const page = ofKind(kustomized('overlays/page'), 'Deployment').find(
+      ({ metadata }) => metadata.name === 'fleetkeeper-page',
+    );
+    if (!page) throw new Error('overlays/page has a page');
+    expect(containerOf(page).args).toEqual([
+      'page',
+      '--source=kubernetes',
+      '--listen=0.0.0.0:8080',
+      '--page-host=fleetkeeper-page',
+      '--page-host=fleetkeeper-page.fleetkeeper-system.svc',
+      '--page-kubernetes-auth',
+    ]);
+    expect(podOf(page).volumes).toEqual([{ name: 'tmp', emptyDir: { sizeLimit: '64Mi' } }]);
+  });
+});
+
 test.skipIf(need).each(Object.entries(overlays))('%s runs the operators that it says', (folder, expected) => {
   const deployments = ofKind(kustomized(folder), 'Deployment');
   expect(deployments.map((deployment) => containerOf(deployment).args)).toEqual(expected);

@@ -1,0 +1,162 @@
+/**
+ * The source of the read API in a cluster: objects with their status, beside the operators and without them.
+ *
+ * | state                                      | what is shown                                                                        |
+ * |--------------------------------------------|--------------------------------------------------------------------------------------|
+ * | an operator renews its Lease               | the status, as it is                                                                 |
+ * | none does, or the Lease can't be read      | the last status; every object is Stale; the manager has its state, and since when    |
+ * | the API server does not answer             | the same, and the reason                                                             |
+ * | a kind was silent for long                 | its objects are Stale, and a note has the reason                                     |
+ * | only an operator knows it                  | null: rates, 429s, heartbeats, what accounts hold beside the objects                 |
+ */
+import type { Clock } from '../../base/index.ts';
+import type { ShownCluster } from '../../manager/index.ts';
+import { accountKind, parseObjectKey, type ObjectKey } from '../../resources/index.ts';
+import { isAbsent, managerOfCluster, type ManagerState } from '../../shown/manager-state.ts';
+import type { AccountNow, FleetSource } from './source.ts';
+import { accountFromStatus } from './cluster-account.ts';
+
+export interface ClusterSourceOptions {
+  readonly cluster: ShownCluster;
+  readonly clock: Clock;
+  readonly version: string;
+  readonly commandFlags: string;
+}
+
+const unknownHere =
+  'Requests of accounts, 429s and heartbeats are known to the operator alone: its metrics have them.';
+
+export class ClusterSource implements FleetSource {
+  readonly place = 'cluster';
+  readonly version: string;
+  readonly commandFlags: string;
+  readonly timelineLimits: string;
+  readonly #options: ClusterSourceOptions;
+  readonly #listeners: ((key: ObjectKey) => void)[] = [];
+  /** By shard. */
+  #managers: readonly ManagerState[];
+  /** What decides whether objects are current. */
+  #mark = '';
+
+  constructor(options: ClusterSourceOptions) {
+    const { cluster, clock, version, commandFlags } = options;
+    this.#options = options;
+    this.version = version;
+    this.commandFlags = commandFlags;
+    const since = new Date(clock.wallMs()).toISOString().slice(0, 16).replace('T', ' ');
+    this.timelineLimits =
+      `the last mutation of each object, those seen since ${since} UTC, when this page started, and Kubernetes Events; ` +
+      'at most 10,000 in all';
+    this.#managers = this.#readManagers();
+    cluster.listenToLeases(() => this.#review());
+  }
+
+  get store() {
+    return this.#options.cluster.store;
+  }
+
+  get unread(): string | undefined {
+    return this.#options.cluster.unread;
+  }
+
+  get notes(): readonly string[] {
+    const { silence, eventProblem } = this.#options.cluster;
+    const silent = Array.from(silence, ([kind, problem]) => `${kind} may be out of date: ${problem}`);
+    const events = eventProblem === undefined ? [] : [`Kubernetes Events are not shown: ${eventProblem}`];
+    return [...silent, ...events, unknownHere];
+  }
+
+  listen(onMoved: (key: ObjectKey) => void): void {
+    this.#listeners.push(onMoved);
+    this.store.listen(onMoved);
+  }
+
+  isCurrent(key: ObjectKey): boolean {
+    const { cluster } = this.#options;
+    return !cluster.silence.has(parseObjectKey(key).kind) && this.#managerOf(key)?.phase === 'Running';
+  }
+
+  createdAt(key: ObjectKey): number | undefined {
+    return this.#options.cluster.createdAt(key);
+  }
+
+  labelsOf(key: ObjectKey) {
+    return this.store.record(key)?.manifest.labels ?? {};
+  }
+
+  accounts(): readonly AccountNow[] {
+    const nowMs = this.#options.clock.wallMs();
+    return this.store
+      .recordsOfKind(accountKind)
+      .map((record) => accountFromStatus(record, this.#managerOf(record.key) ?? unknown, nowMs));
+  }
+
+  /** Each document is an object, whose status has its problem. */
+  documentProblems(): readonly [] {
+    return [];
+  }
+
+  /** Of several, one that is not at work; else the one that was seen longest ago. */
+  manager(): ManagerState {
+    const [first = unknown, ...others] = this.#managers;
+    const worst = others.reduce((least, each) => (isWorse(each, least) ? each : least), first);
+    if (this.#managers.length === 1) return worst;
+    const part = `the operator of part ${this.#managers.indexOf(worst)} of ${this.#managers.length}`;
+    return { ...worst, note: worst.note === undefined ? part : `${part}: ${worst.note}` };
+  }
+
+  heartbeatAt(): undefined {
+    // Only the operator knows when its heartbeats were accepted.
+  }
+
+  journal(key: ObjectKey) {
+    return this.#options.cluster.timeline.ofObject(key);
+  }
+
+  timeline(before: number | undefined, limit: number) {
+    return this.#options.cluster.timeline.page(before, limit);
+  }
+
+  holdings(): undefined {
+    // What nobody manages is in no status, but for its sum.
+  }
+
+  #managerOf(key: ObjectKey): ManagerState | undefined {
+    return this.#managers[this.#options.cluster.shardOf(key)];
+  }
+
+  /** An object whose operator came or went is shown in another way. */
+  #review(): void {
+    this.#managers = this.#readManagers();
+    const phases = this.#managers.map(({ phase }) => phase);
+    const mark = JSON.stringify([phases, [...this.#options.cluster.silence.keys()]]);
+    if (mark === this.#mark) return;
+    this.#mark = mark;
+    for (const key of this.store.everyKey()) for (const onMoved of this.#listeners) onMoved(key);
+  }
+
+  #readManagers(): ManagerState[] {
+    const { cluster, clock } = this.#options;
+    const nowMs = clock.wallMs();
+    return Array.from({ length: cluster.shards }, (_, shard) => {
+      const { lease, failure, isDenied } = cluster.leaseOf(shard);
+      if (lease === undefined) return managerOfCluster(failure, nowMs);
+      const known = managerOfCluster(lease, nowMs);
+      if (failure === undefined || known.phase === 'Running') return known;
+      const why = isDenied ? failure : `the Kubernetes API does not answer: ${failure}`;
+      return { ...known, phase: 'Unknown', note: why };
+    });
+  }
+}
+
+const unknown: ManagerState = { phase: 'Unknown' };
+
+function rankOf(state: ManagerState): number {
+  if (isAbsent(state)) return 0;
+  return state.phase === 'Unknown' ? 1 : 2;
+}
+
+function isWorse(one: ManagerState, other: ManagerState): boolean {
+  const difference = rankOf(one) - rankOf(other);
+  return difference < 0 || (difference === 0 && (one.seenAt ?? 0) < (other.seenAt ?? 0));
+}
