@@ -74,7 +74,11 @@ class ChangingFleet extends FakeSource {
 
   override accounts() {
     const nowMs = Date.now();
-    return this.accountsNow.map((account) => ({ ...account, readAt: nowMs - 3000 }));
+    // Each is read every 15 s, at another moment.
+    return this.accountsNow.map((account, index) => ({
+      ...account,
+      readAt: nowMs - ((nowMs + index * 150) % 15_000),
+    }));
   }
 
   override holdings(): Holdings {

@@ -2,7 +2,7 @@
 import type { z } from 'zod';
 import { accountKey, traitsOf, type ManagedKind, type ObjectKey } from '../../resources/index.ts';
 import { costReport, type CostBy } from '../../shown/cost.ts';
-import { survey, type Holding } from '../../shown/survey.ts';
+import { surveyor, type Holding } from '../../shown/survey.ts';
 import { sees, seesAccount, seesKey, type Reader } from '../fleet/reader.ts';
 import type { IndexedRow } from '../fleet/row.ts';
 import type { AccountNow } from '../fleet/source.ts';
@@ -19,9 +19,10 @@ export function moneyOf(context: AnswerContext, by: CostBy): Money {
   const { index, source, reader } = context;
   const holdings = source.holdings();
   const accounts = visibleAccounts(context);
+  const survey = surveyor(holdings?.fleet);
   const held = (holdings?.accounts ?? []).map(({ account, contents }) => ({
     account,
-    holdings: survey(contents, holdings?.fleet).filter((each) =>
+    holdings: survey(contents).filter((each) =>
       isVisible(
         each,
         reader,
