@@ -101,6 +101,11 @@ describe.each(fleetNames)('a fleet: %s', (name) => {
       calledHealthy(view).filter((text) => names.some((one) => text.split(/[\s/]/).includes(one))),
     ]);
     expect(wrong.filter(([, texts]) => (texts?.length ?? 0) > 0)).toEqual([]);
+    // And no view is good news as a whole, unless all is read.
+    const isNews = textOf(made.views.get('#/')).includes('Nothing needs you');
+    expect(
+      isNews && /not read|Stale|Unknown/.test(textOf(made.views.get('#/objects')).split('Labels')[1] ?? ''),
+    ).toBe(false);
     const count = /Healthy (\d[\d,]*) of ([\d,]+)/.exec(textOf(made.views.get('#/')));
     const [healthy = 0, all = 0] = count?.slice(1).map((each) => Number(each.replaceAll(',', ''))) ?? [];
     expect(healthy).toBe(all - made.fleet.unhealthy.size);

@@ -43,6 +43,13 @@ test('an account that was never read is no good news', () => {
     now,
   );
   expect(textOf(view)).toContain('1 account was never read.');
+  const none = { total: 0, objects: 0, suspended: [] };
+  for (const bad of [{ up: false }, { isStale: true }]) {
+    const summary = made.summary({ accounts: [made.account, { ...made.account, ...bad }] });
+    const text = textOf(problemsView({ head: none, problems: [], summary }, now));
+    expect(text).toContain('No problem is known');
+    expect(text).not.toContain('Nothing needs you');
+  }
 });
 
 test('what is suspended has its own section, and is not healthy', () => {

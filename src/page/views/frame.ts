@@ -3,7 +3,7 @@ import { html, nothing, type TemplateResult } from 'lit-html';
 import { delayMs, type Connection } from '../connection.ts';
 import { duration } from '../format.ts';
 import { brand, dot } from '../parts/marks.ts';
-import type { Now } from '../parts/texts.ts';
+import { moment, type Now } from '../parts/texts.ts';
 import { linkTo, type Route, type ViewName } from '../route.ts';
 import type { Summary } from '../shapes.ts';
 
@@ -52,7 +52,7 @@ export function frame(model: FrameModel, content: unknown, now: Now): TemplateRe
         <footer>${connection(model, now)} ${summary ? owner(summary) : nothing}</footer>
       </div>
       <main class="content" id="content" tabindex="-1">
-        ${stale(model)} ${summary ? manager(summary) : nothing}
+        ${stale(model)} ${summary ? manager(summary, now) : nothing}
         ${
           isOutdated
             ? html`<p class="banner" role="status">
@@ -121,10 +121,10 @@ function stale({ connection: now, silentMs, onTry }: FrameModel): TemplateResult
 }
 
 /** That nobody is at work is no detail. */
-function manager({ manager: { state, host, seenAt } }: Summary): TemplateResult | typeof nothing {
+function manager({ manager: { state, host, seenAt } }: Summary, now: Now): TemplateResult | typeof nothing {
   if (state === 'Running' || state === 'Unknown') return nothing;
   const where = host === null ? '' : ` on ${host}`;
-  const since = seenAt === null ? '' : `, last seen at ${new Date(seenAt).toLocaleString('en-GB')}`;
+  const since = seenAt === null ? nothing : html`, last seen at ${moment(seenAt, now)}`;
   return html`<p class="banner" role="alert">
     No manager is at work (${state}${where}${since}). Nothing is changed, and no heartbeat is sent, until one
     runs.
