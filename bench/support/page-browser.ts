@@ -70,15 +70,19 @@ export class PageBrowser {
     const page = await context.newPage();
     const session = await context.newCDPSession(page);
     await session.send('Network.enable');
-    let bytes = 0;
-    session.on('Network.dataReceived', ({ dataLength, encodedDataLength }) => {
-      bytes += Math.max(dataLength, encodedDataLength);
+    // As they came over the wire; of a stream, which does not end, as they are.
+    const bytes = new Map<string, number>();
+    session.on('Network.dataReceived', ({ requestId, dataLength }) => {
+      bytes.set(requestId, (bytes.get(requestId) ?? 0) + dataLength);
+    });
+    session.on('Network.loadingFinished', ({ requestId, encodedDataLength }) => {
+      bytes.set(requestId, encodedDataLength);
     });
     const startedMs = performance.now();
     await page.goto(`${this.#url}/#/`, { waitUntil: 'commit' });
     await page.locator('article').first().waitFor();
     const contentMs = performance.now() - startedMs;
-    const seen = bytes;
+    const seen = [...bytes.values()].reduce((sum, each) => sum + each, 0);
     const paintMs = await page.evaluate<number>(
       'performance.getEntriesByName("first-contentful-paint")[0]?.startTime ?? NaN',
     );

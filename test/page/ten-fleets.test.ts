@@ -15,6 +15,7 @@ const shell: Shell = {
   onFold: () => undefined,
   onFilter: () => undefined,
   onNext: () => undefined,
+  onType: () => undefined,
 };
 
 interface Views {
@@ -60,6 +61,7 @@ async function viewsOf(name: string): Promise<Views> {
       silentMs: 0,
       isOutdated: false,
       onReload: () => undefined,
+      onTry: () => undefined,
     } as const;
     return [address, frame(model, content(route, live, summary, shell, now), now)] as const;
   });

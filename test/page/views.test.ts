@@ -198,10 +198,10 @@ test('a timeline has why each request was sent, and who asked for it', () => {
   const view = timelineView({ query: {}, mutations: made.mutations, limits: '' }, now);
   expect(textsOf(view, 'th')).toEqual(['When', 'What', 'Object', 'Why', 'Asked by', 'Outcome', 'Took']);
   expect(textsOf(view, 'tbody tr').map((text) => text.replace(/ (applied|refused|unknown).*$/, ''))).toEqual([
-    '14:11:30 create-service ContainerService/trainer Create scale of the fleet llm: schedule nights',
-    '14:04:50 patch-service ContainerService/llm-2 SpecChanged: image, env.LEVEL rollout of the fleet llm to revision 3',
-    '13:58:10 restart-service ContainerService/web RestartRequested: restartToken restart token 2',
-    '13:51:30 grow-volume StorageVolume/data – generation 3 of the document',
+    '14:11:30 create-service trainer ContainerService in shop Create scale of the fleet llm: schedule nights',
+    '14:04:50 patch-service llm-2 ContainerService in shop SpecChanged: image, env.LEVEL rollout of the fleet llm to revision 3',
+    '13:58:10 restart-service web ContainerService in shop RestartRequested: restartToken restart token 2',
+    '13:51:30 grow-volume data StorageVolume in shop – generation 3 of the document',
   ]);
 });
 
