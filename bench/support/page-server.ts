@@ -96,7 +96,7 @@ class ChangingFleet extends FakeSource {
         registries: [],
       },
     }));
-    return { accounts, fleet: { snapshot: { objects: desiredObjects() as never }, store: this.store } };
+    return { accounts, fleet: { snapshot: { objects: desiredObjects() }, store: this.store } };
   }
 
   /** One object is another one, and each tenth is changed by a request. */

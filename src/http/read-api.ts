@@ -42,8 +42,7 @@ async function compressed(
   answer: ApiResponse,
 ): Promise<ApiResponse> {
   const { body, headers, status } = answer;
-  const isWanted =
-    status === 200 && Buffer.byteLength(body) >= leastBytes && /\bgzip\b/.test(String(accepted));
+  const isWanted = status === 200 && Buffer.byteLength(body) >= leastBytes && /\bgzip\b/.test(accepted);
   if (!isWanted) return answer;
   const { etag } = headers;
   const own = { 'content-encoding': 'gzip', vary: 'accept-encoding' };

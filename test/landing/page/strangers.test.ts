@@ -197,8 +197,7 @@ const minute = 60_000;
 
 testInBrowser('a browser whose clock is wrong by days shows the ages of the server', async () => {
   const source = new FakeSource([recordOf('ContainerService/shop/web')], [readAccount('shop/default')]);
-  const { accountsNow } = source;
-  source.accounts = () => accountsNow.map((each) => ({ ...each, readAt: Date.now() - 3 * minute }));
+  source.accounts = () => [readAccount('shop/default', { readAt: Date.now() - 3 * minute })];
   const { url } = await serve(source);
   for (const days of [-3, 3]) {
     const { page, context } = await openPage('about:blank');

@@ -90,7 +90,7 @@ function richSource(): FakeSource {
     ],
   );
   source.unusable = [
-    { key: undefined, file: hostile, line: 3, path: hostile, message: hostile, remedy: hostile } as never,
+    { key: undefined, file: hostile, line: 3, path: hostile, message: hostile, remedy: hostile },
   ];
   const why = {
     reason: 'SpecChanged',

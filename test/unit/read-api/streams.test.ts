@@ -281,7 +281,7 @@ test('a view that can not be computed ends its own streams, and no other one, an
   const world = createWorld(new FakeSource(list(2)));
   const broken = await openStream(world, 'view=money');
   const other = await openStream(world, 'view=objects');
-  const { holdings } = world.source;
+  const holdings = world.source.holdings();
   world.source.holdings = () => {
     throw new Error('a defect');
   };
@@ -295,7 +295,7 @@ test('a view that can not be computed ends its own streams, and no other one, an
   const opened = openStream(world, 'view=money');
   await expect(opened).resolves.toMatchObject({ isClosed: true });
   // With the defect, it is over.
-  world.source.holdings = holdings;
+  world.source.holdings = () => holdings;
   expect((await openStream(world, 'view=money')).isClosed).toBe(false);
 });
 
