@@ -46,7 +46,7 @@ import type {
   Step,
 } from './plan/index.ts';
 import type { CommonSpec, ManagedKind, ObjectKey, OperatorCommand } from '../resources/index.ts';
-import type { ObjectRecord, OwnerRevision, StateStore } from '../state/index.ts';
+import type { AskedBy, ObjectRecord, OwnerRevision, StateStore } from '../state/index.ts';
 import type { StatusInputs } from './status/index.ts';
 import type { AccountHandle, Accounts } from './accounts.ts';
 import type { CommandEffect } from './commands.ts';
@@ -286,6 +286,9 @@ export interface Kind<
 
   /** The objects that it owns: a function of its document and its part of the record alone. Undefined: not known yet. */
   children?(owner: Owner<Spec, State>): readonly OwnedObject[] | undefined;
+
+  /** Why it has, changes or removes an object that it owns: recorded with the request, for people (plan/why.ts). */
+  asks?(owner: Pick<Owner<Spec, State>, 'name' | 'state'>, child: string, action: string): AskedBy;
 
   /** What an operator command changes in its part of the record. Undefined: that can't be decided yet. */
   command?(look: Look, command: OperatorCommand): CommandEffect | undefined;

@@ -25,6 +25,7 @@ import { parseObjectKey, type ObjectKey } from '../resources/index.ts';
 import { lastReport, type ObjectRecord } from '../state/index.ts';
 import { buildStatus } from './status/index.ts';
 import type { AccountHandle } from './accounts.ts';
+import { whyItIsSent } from './asking.ts';
 import { blockedBy } from './blocked.ts';
 import { Creations } from './outcomes/creations.ts';
 import { decide, undecided, withUnconfirmed, type Decision, type PassResult } from './decision.ts';
@@ -212,7 +213,8 @@ export class Reconciler {
       ifRefused,
       answered: (answer: Outcome<Receipt>) => capacity.answered(record.key, answer),
     };
-    const target = this.#creations.targetOf(record, plan.step, planned);
+    const why = whyItIsSent(this.#options, record.key, plan.step, planned.restartToken);
+    const target = { ...this.#creations.targetOf(record, plan.step, planned), why };
     this.#driftWatch.corrected(record.key, account, plan.step.differences);
     if (plan.step.reason === remediationReason) fleet.remediating.add(record.key);
     const knownSinceMs = pass.activitiesSinceMs ?? clock.monotonicMs();

@@ -19,6 +19,8 @@ export interface GuardedStep {
 }
 
 export interface StepGuard {
+  /** The digest of the plan, which intents record. */
+  readonly planFile?: string;
   /** Why the step must not be taken. Undefined: it may be. */
   refusesStep(step: GuardedStep): string | undefined;
   /** The same of a pass of an object that owns others. `roster` undefined: what it leads to is not known. */

@@ -1,4 +1,6 @@
 /** Puts the read API behind the server of `/healthz`: it gets every request that is for none of its own paths, of any method. */
+import { promisify } from 'node:util';
+import { gzip } from 'node:zlib';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { ApiRequest, ApiResponse, StreamSink } from '../read-api/index.ts';
 
@@ -25,8 +27,28 @@ export function serveReadApi(app: FastifyInstance, handler: RequestHandler): voi
   app.setNotFoundHandler(async (request, reply) => {
     const answer = await handler.handle(asked(request));
     if (answer.stream) return stream(reply, answer, answer.stream);
-    return reply.code(answer.status).headers(answer.headers).send(answer.body);
+    const { status, headers, body } = await compressed(request, answer);
+    return reply.code(status).headers(headers).send(body);
   });
+}
+
+/** Below that, compression saves nothing that anybody notices. */
+const leastBytes = 2048;
+const compress = promisify(gzip);
+
+/** On another thread. Events of a stream are not compressed: each reader would need a compressor of its own. */
+async function compressed(
+  { headers: { 'accept-encoding': accepted = '' } }: FastifyRequest,
+  answer: ApiResponse,
+): Promise<ApiResponse> {
+  const { body, headers, status } = answer;
+  const isWanted = status === 200 && Buffer.byteLength(body) >= leastBytes && /\bgzip\b/.test(accepted);
+  if (!isWanted) return answer;
+  const { etag } = headers;
+  const own = { 'content-encoding': 'gzip', vary: 'accept-encoding' };
+  // Its bytes are others, so its mark is only weakly the same.
+  const mark = etag === undefined ? {} : { etag: `W/${etag}` };
+  return { ...answer, headers: { ...headers, ...own, ...mark }, body: await compress(body, { level: 4 }) };
 }
 
 function asked({ method, url, headers, body, socket }: FastifyRequest): ApiRequest {

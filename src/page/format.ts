@@ -4,6 +4,8 @@ const hourMs = 3_600_000;
 
 /** `$1.94`; small amounts with four places, so that they are not nothing. */
 export function usd(micros: number): string {
+  // More than that is no sum of money, and would fill the page.
+  if (Math.abs(micros) > Number.MAX_SAFE_INTEGER) return `over ${usd(Number.MAX_SAFE_INTEGER)}`;
   const amount = Math.abs(micros) / 1_000_000;
   const places = amount > 0 && amount < 0.1 ? 4 : 2;
   const text = amount.toLocaleString('en-US', {

@@ -70,6 +70,10 @@ export class PlanGuard implements StepGuard {
     }
   }
 
+  get planFile(): string {
+    return this.#options.file.digest;
+  }
+
   refusesStep({ key, step, record, object }: GuardedStep): string | undefined {
     if (this.#isOver()) return `the plan file has expired at ${this.#options.file.expiresAt}`;
     const standing = this.#standings.get(key);

@@ -91,6 +91,7 @@ export class ReadApi {
       ...(limits ? { limits } : {}),
       onCount: (open) => metrics.streams(open),
       onReset: (reason) => metrics.reset(reason),
+      onDefect: options.onDefect,
     });
   }
 

@@ -7,6 +7,7 @@
 import { rfc3339 } from '../base/index.ts';
 import { isBlocking, isReason, entryOf, reasons, sectionOf, type Turn } from '../reasons/index.ts';
 import { accountPlaceOf, stateTraitsOf, type Condition, type ObjectKey } from '../resources/index.ts';
+import { askedByText } from '../engine/plan/index.ts';
 import type { Intent, SignOfLife } from '../state/index.ts';
 import { waitingFor } from './waiting-for.ts';
 import { conditionOf, statusItem, textOf, type StatusEntry } from './entries.ts';
@@ -170,9 +171,12 @@ export function describedItem({ entry, mutations, protection, next }: Described)
     account: record.account ?? null,
     stateSince: time(record.seen?.since),
     mutations: mutations.map(
-      ({ action, idempotencyKey, targetId, createdAt, finishedAt, outcome, note }) => ({
+      ({ action, idempotencyKey, targetId, createdAt, finishedAt, outcome, note, why, generation }) => ({
         action,
         outcome,
+        reason: why?.reason ?? null,
+        fields: why?.fields ?? [],
+        askedBy: why ? askedByText({ why, generation }) : null,
         at: rfc3339(createdAt),
         finishedAt: time(finishedAt),
         idempotencyKey,

@@ -45,8 +45,13 @@ export interface Holding {
 
 const nobody: ManagedBy = { is: 'nobody' };
 
-export function survey(contents: AccountContents, fleet: KnownFleet | undefined): Holding[] {
+/** What is known of the fleet is gathered once, for all accounts. */
+export function surveyor(fleet: KnownFleet | undefined): (contents: AccountContents) => Holding[] {
   const known = fleetKnowledge(fleet);
+  return (contents) => survey(contents, known);
+}
+
+function survey(contents: AccountContents, known: FleetKnowledge): Holding[] {
   const holdings = managedKinds.flatMap((kind) => {
     const { list } = traitsOf(kind);
     const values: readonly AnyRemote[] = list === undefined ? [] : contents[list];

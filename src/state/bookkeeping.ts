@@ -39,6 +39,7 @@ import {
 } from './records.ts';
 import type { IdentityPin } from './identity-pin.ts';
 import type { OwnerRevision } from './revisions.ts';
+import { readWhy } from './why.ts';
 
 export interface Bookkeeping {
   /** The uid of the object that it was written for. */
@@ -253,7 +254,8 @@ function createsThings(key: ObjectKey): boolean {
 function absentIntentFields(intent: Omit<Intent, 'object'>, isReadable: boolean) {
   const { targetId, baseRevision, baseState, restartToken, estimate, finishedAt, note } = intent;
   const digests = isReadable ? intent.digests : undefined;
-  return { targetId, baseRevision, baseState, restartToken, digests, estimate, finishedAt, note };
+  const why = readWhy(intent.why);
+  return { targetId, baseRevision, baseState, restartToken, digests, estimate, why, finishedAt, note };
 }
 
 function withoutObject({ object: _object, ...intent }: Intent): Omit<Intent, 'object'> {

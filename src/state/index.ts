@@ -12,6 +12,7 @@ export * from './revisions.ts';
 export * from './sign-of-life.ts';
 export type { StateStore } from './state-store.ts';
 export type { GaugeValue } from './record-indexes.ts';
+export { boundedWhy, readWhy, type AskedBy, type Why } from './why.ts';
 export { leaveCommand } from './left-commands.ts';
 export { leaveResolution } from './resolutions.ts';
 export * from './sqlite-store.ts';

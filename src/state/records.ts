@@ -19,6 +19,8 @@ import type { CapacityDemand } from './capacity.ts';
 import type { HandledCommand, ShownCommand } from './handled-command.ts';
 import type { LastReport } from './last-report.ts';
 import type { IntentEstimate } from './prices.ts';
+import type { LastMutation } from './last-mutation.ts';
+import type { Why } from './why.ts';
 
 /** The document as last read, without the values of its environment. */
 export interface StoredManifest {
@@ -343,6 +345,8 @@ export interface Intent {
   readonly estimate?: IntentEstimate | undefined;
   /** What it needs of the provider's stock. Undefined for what needs nothing more, and in an intent of 0.1.0. */
   readonly demand?: CapacityDemand | undefined;
+  /** Undefined in an intent of an earlier version. */
+  readonly why?: Why | undefined;
   /** Unix milliseconds. */
   readonly createdAt: number;
   readonly finishedAt: number | undefined;
@@ -353,10 +357,7 @@ export interface Intent {
 
 export interface DriftEntry {
   readonly path: string;
-  /**
-   * `RevisionMoved`: its revision moved, but no visible field did. A field that the API hides may have
-   * changed.
-   */
+  /** `RevisionMoved`: its revision moved, but no visible field did. One that the API hides may have changed. */
   readonly kind: 'Changed' | 'Missing' | 'RevisionMoved';
   readonly desired: unknown;
   readonly observed: unknown;
@@ -380,14 +381,6 @@ export interface ObjectStatus {
   readonly lastHandledCommand?: ShownCommand;
   /** What the API reports: state, endpoint, geography, prices, … */
   readonly [observed: string]: unknown;
-}
-
-export interface LastMutation {
-  readonly action: string;
-  readonly idempotencyKey: string;
-  /** RFC 3339. */
-  readonly at: string;
-  readonly outcome: IntentOutcome;
 }
 
 /** An operator's decision on a mutation with an unknown outcome (`fleetkeeper resolve`). */

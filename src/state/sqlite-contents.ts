@@ -10,6 +10,7 @@ import { readRecord } from './record-versions.ts';
 import type { ObservedPrice } from './prices.ts';
 import type { Intent, IntentOutcome, ObjectRecord } from './records.ts';
 import type { OwnerRevision } from './revisions.ts';
+import { readWhy } from './why.ts';
 
 /** Prefix of names in `meta` under which the identities of accounts are pinned. */
 export const pinPrefix = 'identity:';
@@ -114,9 +115,35 @@ export function readIntent(row: Row): Intent {
     digests: row['digests'] === null ? undefined : JSON.parse(String(row['digests'])),
     estimate: row['estimate'] === null ? undefined : JSON.parse(String(row['estimate'])),
     demand: row['demand'] === null ? undefined : readDemand(JSON.parse(String(row['demand']))),
+    why: row['why'] === null ? undefined : readWhy(JSON.parse(String(row['why']))),
     createdAt: Number(row['created_at']),
     finishedAt: optional(row['finished_at']) as number | undefined,
     outcome: row['outcome'] as IntentOutcome,
     note: optional(row['note']) as string | undefined,
+  };
+}
+
+const json = (value: unknown) => (value === undefined ? null : JSON.stringify(value));
+
+/** As the statement that writes an intent names them. */
+export function intentValues(intent: Intent) {
+  return {
+    key: intent.idempotencyKey,
+    object: intent.object,
+    action: intent.action,
+    target: intent.targetId ?? null,
+    digest: intent.bodyDigest,
+    revision: intent.baseRevision ?? null,
+    state: intent.baseState ?? null,
+    generation: intent.generation,
+    token: intent.restartToken ?? null,
+    digests: json(intent.digests),
+    estimate: json(intent.estimate),
+    demand: json(intent.demand),
+    why: json(intent.why),
+    created: intent.createdAt,
+    finished: intent.finishedAt ?? null,
+    outcome: intent.outcome,
+    note: intent.note ?? null,
   };
 }

@@ -40,6 +40,7 @@ export const migrations: readonly Migration[] = [
    ) STRICT;`,
   commandsTable,
   planFilesTable,
+  'ALTER TABLE intents ADD COLUMN why TEXT;',
 ];
 
 /** Records get a part of their kind (record-versions.ts). */

@@ -19,7 +19,7 @@ import {
 } from '../base/index.ts';
 import type { ObjectKey } from '../resources/index.ts';
 import { keptLeftMs, MemoryStore } from './memory-store.ts';
-import { leftPrefix, load, pinPrefix } from './sqlite-contents.ts';
+import { intentValues, leftPrefix, load, pinPrefix } from './sqlite-contents.ts';
 import { migrations } from './sqlite-migrations.ts';
 import { stateTable } from './state-table.ts';
 import { keyBytes, type OwnerChoice } from './owner-choice.ts';
@@ -358,31 +358,14 @@ class SqliteStore extends MemoryStore implements StateStore {
     );
     this.#database.run(
       `INSERT INTO intents (idempotency_key, object, action, target_id, body_digest, base_revision, base_state,
-         generation, restart_token, digests, estimate, demand, created_at, finished_at, outcome, note)
-       VALUES ($key, $object, $action, $target, $digest, $revision, $state, $generation, $token, $digests, $estimate, $demand, $created, $finished, $outcome, $note)
+         generation, restart_token, digests, estimate, demand, why, created_at, finished_at, outcome, note)
+       VALUES ($key, $object, $action, $target, $digest, $revision, $state, $generation, $token, $digests, $estimate, $demand, $why, $created, $finished, $outcome, $note)
        ON CONFLICT (idempotency_key)
        DO UPDATE SET outcome = $outcome, finished_at = $finished, note = $note, created_at = $created,
          base_revision = $revision, base_state = $state,
          generation = $generation, restart_token = $token, digests = $digests, estimate = $estimate,
-         demand = $demand`,
-      {
-        key: intent.idempotencyKey,
-        object: intent.object,
-        action: intent.action,
-        target: intent.targetId ?? null,
-        digest: intent.bodyDigest,
-        revision: intent.baseRevision ?? null,
-        state: intent.baseState ?? null,
-        generation: intent.generation,
-        token: intent.restartToken ?? null,
-        digests: intent.digests === undefined ? null : JSON.stringify(intent.digests),
-        estimate: intent.estimate === undefined ? null : JSON.stringify(intent.estimate),
-        demand: intent.demand === undefined ? null : JSON.stringify(intent.demand),
-        created: intent.createdAt,
-        finished: intent.finishedAt ?? null,
-        outcome: intent.outcome,
-        note: intent.note ?? null,
-      },
+         demand = $demand, why = $why`,
+      intentValues(intent),
     );
     this.#database.run(
       `DELETE FROM intents WHERE object = $object AND number <= (

@@ -72,6 +72,7 @@ function withoutRevisions(file: string): void {
   });
   const record = JSON.stringify({ ...fleet, kind: { ...kind, roster } });
   database.run('UPDATE objects SET record = $record WHERE key = $key', { key, record });
+  database.run('ALTER TABLE intents DROP COLUMN why');
   database.run('DROP TABLE revisions');
   database.run('DROP TABLE commands');
   database.run('DROP TABLE plan_files');

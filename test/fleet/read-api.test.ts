@@ -32,6 +32,11 @@ const fleetOf = (replicas: number): object => ({
   },
 });
 
+const env = [
+  { name: 'LITERAL', value: values[0] },
+  { name: 'TOKEN', valueFrom: { secretKeyRef: { name: 'app', key: 'token' } } },
+];
+
 async function world(...flags: string[]) {
   const folder = await temporaryFolder();
   const plane = await new ControlPlane(folder).start();
@@ -57,10 +62,6 @@ async function world(...flags: string[]) {
       },
     },
   ]);
-  const env = [
-    { name: 'LITERAL', value: values[0] },
-    { name: 'TOKEN', valueFrom: { secretKeyRef: { name: 'app', key: 'token' } } },
-  ];
   await fleet.write('web.yaml', [service('web', { env, httpPort: 80 })]);
   await fleet.write('llm.yaml', [fleetOf(2)]);
   const manager = fleet.run('--listen', '127.0.0.1:0', ...flags);
@@ -124,6 +125,61 @@ testInFolder('a change at the provider is in the answers after the read that sho
   await eventually('it was started again', async () => {
     const { body } = await get('/api/v1/timeline?object=ContainerService/default/web');
     return body.items.some(({ action }: Json) => action === 'start-service');
+  });
+});
+
+testInFolder('the timeline has why each request was sent, and who asked for it', async () => {
+  const { plane, fleet, get } = await world();
+  await fleet.untilReady(5);
+  const untilShown = async (object: string, action: string, why: string, askedBy: string) => {
+    await eventually(`${why}, asked by ${askedBy}`, async () => {
+      const { body } = await get(`/api/v1/timeline?object=${object}`);
+      return body.items.some(
+        (each: Json) => each.action === action && each.why === why && each.askedBy === askedBy,
+      );
+    });
+  };
+  const web = 'ContainerService/default/web';
+  await untilShown(web, 'create-service', 'Create', 'generation 1 of the document');
+  const { id } = (await plane.account()).services.find(({ name }: Json) => name.startsWith('web'));
+  await plane.call('POST', `/api/services/${id}/actions`, { action: 'stop' });
+  await untilShown(web, 'start-service', 'Drift: desiredState', 'drift: somebody else changed it');
+  await fleet.write('web.yaml', [service('web', { env, httpPort: 81 })]);
+  await untilShown(web, 'patch-service', 'SpecChanged: httpPort', 'generation 2 of the document');
+  await fleet.write('web.yaml', [service('web', { env, httpPort: 81, restartToken: 'again' })]);
+  await untilShown(web, 'restart-service', 'RestartRequested: restartToken', 'restart token again');
+  const replica = (slot: number) => `ContainerService/default/llm-${slot}`;
+  await untilShown(replica(1), 'create-service', 'Create', 'rollout of the fleet llm to revision 1');
+  await fleet.write('llm.yaml', [fleetOf(3)]);
+  await untilShown(replica(2), 'create-service', 'Create', 'scale of the fleet llm');
+  const { body } = await get(`/api/v1/objects/${web}`);
+  expect(body.intents.newest[0]).toMatchObject({
+    reason: 'RestartRequested',
+    fields: ['restartToken'],
+    askedBy: 'restart token again',
+  });
+  const status = JSON.parse((await fleetkeeper(['status', '-o', 'json', ...fleet.flags])).stdout);
+  const shown = status.items.find(({ metadata }: Json) => metadata.name === 'web');
+  expect(shown.status.lastMutation).toMatchObject({
+    reason: 'RestartRequested',
+    askedBy: 'restart token again',
+  });
+});
+
+testInCluster('in a cluster, a status has why its last request was sent', async () => {
+  const folder = await temporaryFolder();
+  const plane = await new ControlPlane(folder).start();
+  const fleet = await createFleet(folder);
+  await fleet.write('account.yaml', account(plane.url));
+  await fleet.write('web.yaml', [service('web')]);
+  fleet.run();
+  await fleet.untilReady(1);
+  const status = JSON.parse((await fleetkeeper(['status', '-o', 'json', ...fleet.flags])).stdout);
+  const shown = status.items.find(({ metadata }: Json) => metadata.name === 'web');
+  expect(shown.status.lastMutation).toMatchObject({
+    action: 'create-service',
+    reason: 'Create',
+    askedBy: 'generation 1 of the document',
   });
 });
 

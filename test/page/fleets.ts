@@ -244,37 +244,53 @@ export function summary(more: Partial<Summary> = {}): Summary {
   };
 }
 
+export function mutation(index: number, more: Partial<Mutation>): Mutation {
+  const { reason = null, fields = [] } = more;
+  return {
+    object: broken.key,
+    action: 'restart-service',
+    account: 'shop/default',
+    at: at(60 + 400 * index),
+    finishedAt: at(59 + 400 * index),
+    durationMs: 140 * (index + 1),
+    reason,
+    fields,
+    why: fields.length > 0 ? `${reason}: ${fields.join(', ')}` : reason,
+    askedBy: 'generation 3 of the document',
+    outcome: 'applied',
+    targetId: null,
+    idempotencyKey: `key-${index}`,
+    generation: 3,
+    note: null,
+    ...more,
+  };
+}
+
 export const mutations: readonly Mutation[] = [
-  [
-    'create-service',
-    waiting.key,
-    'generation 3 of the document',
-    'refused',
-    'CAPACITY_UNAVAILABLE: no hosts with 4 free GPUs',
-  ],
-  ['patch-service', 'ContainerService/shop/llm-2', 'generation 3 of the document', 'applied', null],
-  ['restart-service', broken.key, 'restart token 2', 'applied', null],
-  [
-    'grow-volume',
-    'StorageVolume/shop/data',
-    'generation 3 of the document',
-    'unknown',
-    'the connection was cut',
-  ],
-].map(([action = '', object = '', why = '', outcome = '', note = null], index) => ({
-  object: object ?? '',
-  account: 'shop/default',
-  at: at(60 + 400 * index),
-  action: action ?? '',
-  why,
-  outcome: outcome ?? '',
-  finishedAt: at(59 + 400 * index),
-  durationMs: 140 * (index + 1),
-  targetId: null,
-  idempotencyKey: `key-${index}`,
-  generation: 3,
-  note,
-}));
+  mutation(0, {
+    action: 'create-service',
+    object: waiting.key,
+    reason: 'Create',
+    askedBy: 'scale of the fleet llm: schedule nights',
+    outcome: 'refused',
+    note: 'CAPACITY_UNAVAILABLE: no hosts with 4 free GPUs',
+  }),
+  mutation(1, {
+    action: 'patch-service',
+    object: 'ContainerService/shop/llm-2',
+    reason: 'SpecChanged',
+    fields: ['image', 'env.LEVEL'],
+    askedBy: 'rollout of the fleet llm to revision 3',
+  }),
+  mutation(2, { reason: 'RestartRequested', fields: ['restartToken'], askedBy: 'restart token 2' }),
+  // An earlier version recorded no reason.
+  mutation(3, {
+    action: 'grow-volume',
+    object: 'StorageVolume/shop/data',
+    outcome: 'unknown',
+    note: 'the connection was cut',
+  }),
+];
 
 export function objectAnswer(object: Row, more: Partial<ObjectAnswer> = {}): ObjectAnswer {
   return {

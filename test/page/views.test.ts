@@ -44,6 +44,13 @@ test('an account that was never read is no good news', () => {
     now,
   );
   expect(textOf(view)).toContain('1 account was never read.');
+  const none = { total: 0, objects: 0, suspended: [] };
+  for (const bad of [{ up: false }, { isStale: true }]) {
+    const summary = made.summary({ accounts: [made.account, { ...made.account, ...bad }] });
+    const text = textOf(problemsView({ head: none, problems: [], summary }, now));
+    expect(text).toContain('No problem is known');
+    expect(text).not.toContain('Nothing needs you');
+  }
 });
 
 test('what is suspended has its own section, and is not healthy', () => {
@@ -103,7 +110,7 @@ test('an object shows drift with what becomes of it, its protection, and what wa
     'Registered train-3-days heartbeat 12 s ago, sent by this manager',
   ]);
   expect(textsOf(view, '[aria-labelledby=mutations] tbody tr')[0]).toBe(
-    '14:11:30 create-service generation 3 of the document refused CAPACITY_UNAVAILABLE: no hosts with 4 free GPUs 140 ms',
+    '14:11:30 create-service Create scale of the fleet llm: schedule nights refused CAPACITY_UNAVAILABLE: no hosts with 4 free GPUs 140 ms',
   );
 });
 
@@ -186,6 +193,17 @@ test('an account that fails says why, and since when it was not read', () => {
   expect(text).toContain('18.4 of 20 a second; 3 wait; 2 answered with 429');
   expect(text).toContain('Unauthorized the API refuses the key (401)');
   expect(text).toContain('1 h 30 min ago');
+});
+
+test('a timeline has why each request was sent, and who asked for it', () => {
+  const view = timelineView({ query: {}, mutations: made.mutations, limits: '' }, now);
+  expect(textsOf(view, 'th')).toEqual(['When', 'What', 'Object', 'Why', 'Asked by', 'Outcome', 'Took']);
+  expect(textsOf(view, 'tbody tr').map((text) => text.replace(/ (applied|refused|unknown).*$/, ''))).toEqual([
+    '14:11:30 create-service trainer ContainerService in shop Create scale of the fleet llm: schedule nights',
+    '14:04:50 patch-service llm-2 ContainerService in shop SpecChanged: image, env.LEVEL rollout of the fleet llm to revision 3',
+    '13:58:10 restart-service web ContainerService in shop RestartRequested: restartToken restart token 2',
+    '13:51:30 grow-volume data StorageVolume in shop – generation 3 of the document',
+  ]);
 });
 
 test('a timeline says how far back it goes', () => {

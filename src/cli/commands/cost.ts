@@ -3,7 +3,7 @@ import { readAccounts } from '../account/account-contents.ts';
 import { connected, withConnectionFlags, type ConnectionFlags } from '../account/connection.ts';
 import { complain, print, type Context } from '../context.ts';
 import { costReport, type CostBy } from '../../shown/cost.ts';
-import { survey } from '../../shown/survey.ts';
+import { surveyor } from '../../shown/survey.ts';
 import { outputOption } from '../options.ts';
 import { structured, type OutputFormat } from '../output/output.ts';
 import { costText } from '../account/cost.ts';
@@ -32,9 +32,10 @@ export function defineCost(command: Command, context: Context): void {
       const report = await connected(context, flags, async ({ accounts, fleet }) => {
         const read = await readAccounts(context, accounts);
         for (const line of read.flatMap(({ missing }) => missing)) complain(context, line);
+        const survey = surveyor(fleet);
         const held = read.map(({ account, contents }) => ({
           account: account.key,
-          holdings: survey(contents, fleet),
+          holdings: survey(contents),
         }));
         return costReport(
           {

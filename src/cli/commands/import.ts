@@ -15,7 +15,7 @@ import { planImport, type ImportPlan } from '../import/plan.ts';
 import { needed, sameFleetFlags } from '../options.ts';
 import { addSchema, withSchemaLine } from '../schema-line.ts';
 import { renderTable } from '../output/render.ts';
-import { survey } from '../../shown/survey.ts';
+import { surveyor } from '../../shown/survey.ts';
 
 interface ImportFlags extends ConnectionFlags {
   readonly output: string;
@@ -31,10 +31,11 @@ export function defineImport(command: Command, context: Context): void {
       const plan = await connected(context, flags, async ({ accounts, fleet }) => {
         const read = await readAccounts(context, accounts);
         for (const line of read.flatMap(({ missing }) => missing)) complain(context, line);
+        const survey = surveyor(fleet);
         const imported = read.map(({ account, contents }) => ({
           account,
           contents,
-          holdings: survey(contents, fleet),
+          holdings: survey(contents),
         }));
         return planImport(imported, { all: flags.all ?? false, existing: existingObjects(flags, fleet) });
       });

@@ -5,7 +5,7 @@ import { complain, print, type Context } from '../context.ts';
 import { inventoryOf, inventoryText } from '../account/inventory.ts';
 import { outputOption } from '../options.ts';
 import { structured, type OutputFormat } from '../output/output.ts';
-import { survey } from '../../shown/survey.ts';
+import { surveyor } from '../../shown/survey.ts';
 
 interface InventoryFlags extends ConnectionFlags {
   readonly output: OutputFormat;
@@ -21,9 +21,10 @@ export function defineInventory(command: Command, context: Context): void {
       const inventory = await connected(context, flags, async ({ accounts, fleet }) => {
         const read = await readAccounts(context, accounts);
         for (const line of read.flatMap(({ missing }) => missing)) complain(context, line);
+        const survey = surveyor(fleet);
         const held = read.map(({ account, contents }) => ({
           account: account.key,
-          holdings: survey(contents, fleet),
+          holdings: survey(contents),
         }));
         return inventoryOf(held, flags.all ?? false);
       });

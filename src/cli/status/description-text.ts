@@ -1,6 +1,6 @@
 /** `describe` for people, in the sections of `kubectl describe`. */
 import { rfc3339 } from '../../base/index.ts';
-import { capacityText, differenceText } from '../../engine/plan/index.ts';
+import { askedByText, capacityText, differenceText, whyText } from '../../engine/plan/index.ts';
 import type { ShownCapacity } from '../../state/index.ts';
 import { renderTable, usd, type Palette } from '../output/render.ts';
 import { age, oneLine } from '../output/terminal-text.ts';
@@ -111,12 +111,14 @@ function drift({ entry }: Described, { nowMs }: TextView): string[] {
 
 function mutations({ mutations: found }: Described, { nowMs }: TextView): string[] {
   return table(
-    ['AGE', 'ACTION', 'OUTCOME', 'TOOK', 'IDEMPOTENCY-KEY', 'NOTE'],
-    found.map(({ action, outcome, idempotencyKey, createdAt, finishedAt, note }) => [
+    ['AGE', 'ACTION', 'OUTCOME', 'TOOK', 'WHY', 'ASKED-BY', 'IDEMPOTENCY-KEY', 'NOTE'],
+    found.map(({ action, outcome, idempotencyKey, createdAt, finishedAt, note, why, generation }) => [
       age(createdAt, nowMs),
       action,
       outcome,
       finishedAt === undefined ? '-' : spanText(Math.max(0, finishedAt - createdAt)),
+      why ? whyText(why) : '-',
+      why ? askedByText({ why, generation }) : '-',
       idempotencyKey,
       note ?? '',
     ]),

@@ -32,6 +32,7 @@ import {
   type IntentOutcome,
   type ObjectRecord,
   type StateStore,
+  type Why,
 } from '../../state/index.ts';
 import type { Logger, Metrics } from '../../telemetry/index.ts';
 import { beforeCreation } from './before-creation.ts';
@@ -64,6 +65,7 @@ export interface Target {
   readonly keyDigest?: string | undefined;
   /** What the request adds to the hourly cost. */
   readonly estimate?: IntentEstimate | undefined;
+  readonly why?: Why | undefined;
   /** What it needs of the provider's stock, and what to record if that is refused. */
   readonly demand?: CapacityDemand | undefined;
   readonly ifRefused?: IfRefused | undefined;
@@ -112,10 +114,7 @@ export async function execute(
     baseRevision: target.revision,
     baseState: target.state,
     generation: target.record.generation,
-    restartToken: target.restartToken,
-    digests: target.digests,
-    estimate: target.estimate,
-    demand: target.demand,
+    ...recordedOf(target),
     createdAt: clock.wallMs(),
     finishedAt: undefined,
     outcome: 'pending',
@@ -161,6 +160,10 @@ export async function execute(
   // neither.
   if (now?.uid === learned.uid) await store.saveIntent(finished, withEngineFields(now, learned));
   return outcome;
+}
+
+function recordedOf({ restartToken, digests, estimate, demand, why }: Target) {
+  return { restartToken, digests, estimate, demand, why };
 }
 
 function countMutation(

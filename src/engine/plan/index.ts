@@ -1,3 +1,4 @@
+export { askedByText, whyOf, whyText, type Askers } from './why.ts';
 export { heldByOwner } from './owner-gate.ts';
 export { brakeWindowMs, isMassChange, isSuspiciousRead, massChangeLimit } from './brake.ts';
 export { variableChanges, type VariableChanges } from './variables.ts';

@@ -3,7 +3,7 @@
  * secret value.
  */
 import { rfc3339 } from '../../base/index.ts';
-import type { DescribedDuplicate, Plan } from '../plan/index.ts';
+import { askedByText, type DescribedDuplicate, type Plan } from '../plan/index.ts';
 import type { HandledCommand, Intent, ObjectRecord, ObjectStatus, ShownCommand } from '../../state/index.ts';
 import { buildConditions, type ConditionInputs, type Health } from './conditions.ts';
 import { driftEntries } from './drift.ts';
@@ -72,6 +72,12 @@ export function buildStatus(inputs: StatusInputs): ObjectStatus {
             idempotencyKey: lastIntent.idempotencyKey,
             at: rfc3339(lastIntent.createdAt),
             outcome: lastIntent.outcome,
+            ...(lastIntent.why
+              ? {
+                  reason: lastIntent.why.reason,
+                  askedBy: askedByText({ ...lastIntent, why: lastIntent.why }),
+                }
+              : {}),
           },
         }
       : {}),

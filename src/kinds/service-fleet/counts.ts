@@ -26,6 +26,8 @@ export interface Wanted {
   readonly scaled: Scaled | undefined;
   /** Unix milliseconds at which a schedule opens or closes, or the time of a command is over; infinite without one. */
   readonly changesAt: number;
+  /** That limits it. */
+  readonly budget?: string;
   /** Where it is from, if a command gives it. */
   readonly from?: string;
 }

@@ -76,10 +76,12 @@ export function inNewPhase(
   phase: RosterEntry['phase'],
   nowMs: number,
   because?: RosterEntry['cause'],
+  wantedBy?: string,
 ): RosterEntry[] {
   return replicas.map(({ entry }) => {
     const { slot, revision, granted, place, candidate } = entry;
     const cause = phase === 'retiring' ? entry.cause : because;
+    const by = phase === 'retiring' ? entry.by : wantedBy;
     return {
       slot,
       phase,
@@ -89,6 +91,7 @@ export function inNewPhase(
       place,
       ...(candidate === undefined ? {} : { candidate }),
       ...(cause ? { cause } : {}),
+      ...(by === undefined ? {} : { by }),
     };
   });
 }

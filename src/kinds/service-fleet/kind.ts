@@ -2,6 +2,7 @@
 import type { Plan } from '../../engine/plan/index.ts';
 import { defineKind } from '../../engine/index.ts';
 import { templateOutdated } from '../container-service/status.ts';
+import { askedByFleet } from './asking.ts';
 import { ownedBy } from './children.ts';
 import { fleetCommand } from './commands.ts';
 import { fleetLook, type FleetLook } from './look.ts';
@@ -23,6 +24,7 @@ function plan(look: FleetLook): Plan {
 export const serviceFleet = defineKind<ServiceFleetSpec, never, FleetLook, Measured, FleetState>({
   name: 'ServiceFleet',
   children: (owner) => owner.state.roster && ownedBy(owner),
+  asks: askedByFleet,
   command: fleetCommand,
   released: ({ record: { deletionRequestedAt, kind } }) =>
     deletionRequestedAt !== undefined && kind.roster?.length === 0 && (kind.volumes ?? []).length === 0,

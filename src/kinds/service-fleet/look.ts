@@ -110,7 +110,10 @@ export function fleetLook(given: FleetView): FleetLook {
     replicas,
     ...otherSlots(view, roster, candidates),
     volumes,
-    wanted: wantedReplicas(spec, nowMs, state.scaled, shed?.replicas),
+    wanted: {
+      ...wantedReplicas(spec, nowMs, state.scaled, shed?.replicas),
+      ...(shed?.replicas === undefined ? {} : { budget: shed.budget }),
+    },
     shed,
     generation: record.generation,
     uids: new Map(

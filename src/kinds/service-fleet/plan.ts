@@ -33,6 +33,7 @@
  */
 import { holdFor, inSync, type Arrange, type Plan } from '../../engine/plan/index.ts';
 import { annotations } from '../../resources/index.ts';
+import { scaledBy } from './asking.ts';
 import { afterClockSetBack } from './clock-set-back.ts';
 import { creationDifferences } from './content-differences.ts';
 import { correct } from './corrections.ts';
@@ -214,7 +215,12 @@ function planDeletion(inputs: FleetInputs): Plan {
   if (leaving.length === 0) return paced(inputs, wanted.length);
   const message = `draining: ${slotsText(leaving)}, of ${state.roster.length}`;
   const rest = { pace: pace.begin(leaving.length), rollout: undefined };
-  return arrange(inputs, inNewPhase(leaving, 'draining', nowMs, 'scale'), { ...change, message }, rest);
+  return arrange(
+    inputs,
+    inNewPhase(leaving, 'draining', nowMs, 'scale', 'its document was removed'),
+    { ...change, message },
+    rest,
+  );
 }
 
 /** Nothing is deleted that was not retired before. */
@@ -251,6 +257,7 @@ function scaleOut(inputs: FleetInputs, rollout: Rollout, missing: number): Arran
   const slots = nextSlots(inputs, Math.min(missing - back.length, room));
   const places = chooseFor(withWanted(inputs, back), slots);
   if (back.length + places.length === 0) return undefined;
+  const by = scaledBy(inputs);
   const newest = rollout.newest(places.length, missing - back.length);
   const added = places.map(
     ({ slot, candidate: { place, name: candidate } }, index) =>
@@ -261,6 +268,7 @@ function scaleOut(inputs: FleetInputs, rollout: Rollout, missing: number): Arran
         revision: index < places.length - newest ? (healthy ?? target)?.number : target?.number,
         place,
         candidate,
+        by,
       }) as const,
   );
   const names = added.map(({ slot }) => slot).join(', ');
@@ -303,7 +311,7 @@ function scaleIn(inputs: FleetInputs, rollout: Rollout, surplus: number): Arrang
   const more = left > 0 ? `; ${left} more follow` : '';
   return arrange(
     inputs,
-    inNewPhase(leaving, 'draining', nowMs, 'scale'),
+    inNewPhase(leaving, 'draining', nowMs, 'scale', scaledBy(inputs)),
     {
       reason: 'ScalingIn',
       message: `draining: ${slotsText(leaving)}${more}`,
@@ -334,12 +342,12 @@ function spareProtected(inputs: FleetInputs, rollout: Rollout): Arrange | undefi
   );
   const [instead] = victims(others);
   if (!instead) return undefined;
-  const { cause, ...back } = kept.entry;
+  const { cause, by, ...back } = kept.entry;
   return arrange(
     inputs,
     [
       { ...back, phase: 'wanted', since: nowMs, spared: nowMs },
-      ...inNewPhase([instead], 'draining', nowMs, cause),
+      ...inNewPhase([instead], 'draining', nowMs, cause, by),
     ],
     {
       reason: 'ScalingIn',

@@ -44,6 +44,8 @@ const entry = z.object({
    * takes its place in a rollout.
    */
   cause: z.enum(['scale', 'repair', 'retire', 'placement']).optional(),
+  /** Who wanted the number of replicas by which it was added or leaves. Undefined: the document. */
+  by: z.string().optional(),
 });
 
 /** The StorageVolume of a slot. It may be there without a replica. */

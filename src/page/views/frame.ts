@@ -8,7 +8,7 @@ import {
   outdatedBanner,
   type Connected,
 } from '../parts/layout.ts';
-import type { Now } from '../parts/texts.ts';
+import { moment, type Now } from '../parts/texts.ts';
 import { linkTo, type Route, type ViewName } from '../route.ts';
 import type { Summary } from '../shapes.ts';
 
@@ -40,7 +40,7 @@ export function frame(model: FrameModel, content: unknown, now: Now): TemplateRe
   }));
   const live = isBehind(summary) ? { behind: 'an account is not read' } : { detail: readAge(summary, now) };
   const footer = html`${connectionState(model, live)} ${summary ? owner(summary) : nothing}`;
-  const banners = html`${connectionBanner(model)} ${summary ? manager(summary) : nothing}
+  const banners = html`${connectionBanner(model)} ${summary ? manager(summary, now) : nothing}
   ${outdatedBanner(model)}`;
   return layout({ name: 'Fleetkeeper', links, footer, banners }, content);
 }
@@ -70,11 +70,11 @@ function owner({ version, place }: Summary): TemplateResult {
 }
 
 /** That nobody is at work is no detail. */
-function manager({ manager: found }: Summary): TemplateResult | typeof nothing {
+function manager({ manager: found }: Summary, now: Now): TemplateResult | typeof nothing {
   const { state, host, seenAt, note } = found;
   if (state === 'Running') return nothing;
   const where = host === null ? '' : ` on ${host}`;
-  const since = seenAt === null ? '' : `, last seen at ${new Date(seenAt).toLocaleString('en-GB')}`;
+  const since = seenAt === null ? nothing : html`, last seen at ${moment(seenAt, now)}`;
   if (state === 'Unknown')
     return note === null
       ? nothing

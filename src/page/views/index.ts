@@ -48,7 +48,7 @@ export function streamOf({ view, path, query }: Route): URLSearchParams | undefi
     names.flatMap((name) => (query[name] ? [[name, query[name]]] : []));
   switch (view) {
     case 'problems':
-      return new URLSearchParams({ view: 'problems', limit: '100' });
+      return new URLSearchParams({ view: 'problems', limit: '50' });
     case 'objects':
       return new URLSearchParams([['view', 'objects'], ['limit', String(pageSize)], ...chosen(kept.objects)]);
     case 'object':

@@ -22,19 +22,13 @@ export function problemsView({ head, problems, summary }: ProblemsModel, now: No
   return html`
     <header class="top">
       <div>
-        <h1>${own.length === 0 && rest <= 0 ? 'Nothing needs you' : counted(own.length, 'problem')}</h1>
+        <h1>${own.length === 0 && rest <= 0 ? nothingText(summary) : counted(own.length, 'problem')}</h1>
         <p>${summary ? readText(summary, now) : nothing}</p>
       </div>
     </header>
     ${summary ? figures(summary) : nothing}
     <section class="panel" aria-label="Problems">
-      ${
-        own.length === 0
-          ? html`<div class="empty">
-              ${marks.ok}<strong>Nothing needs you</strong>What waits now continues by itself.
-            </div>`
-          : listOf(own, now)
-      }
+      ${own.length === 0 ? noProblems(summary) : listOf(own, now)}
       ${rest > 0 ? html`<div class="body muted">and ${counted(rest, 'more problem')}</div>` : nothing}
     </section>
     ${
@@ -64,6 +58,25 @@ function listOf(problems: readonly Problem[], now: Now): unknown {
     ({ id }) => id,
     (each) => problem(each, now),
   );
+}
+
+/** What is not read, or looked after by nobody, is no good news (GI6). */
+function isAllKnown(summary: Summary | undefined): boolean {
+  const isManaged = summary !== undefined && ['Running', 'Unknown'].includes(summary.manager.state);
+  return isManaged && summary.accounts.every(({ up, isStale }) => up && !isStale);
+}
+
+const nothingText = (summary: Summary | undefined) =>
+  isAllKnown(summary) ? 'Nothing needs you' : 'No problem is known';
+
+function noProblems(summary: Summary | undefined): TemplateResult {
+  return isAllKnown(summary)
+    ? html`<div class="empty">
+        ${marks.ok}<strong>Nothing needs you</strong>What waits now continues by itself.
+      </div>`
+    : html`<div class="empty">
+        ${marks.idle}<strong>No problem is known</strong>Not everything is read now, so there may be some.
+      </div>`;
 }
 
 function readText({ accounts, oldestReadAt }: Summary, now: Now): TemplateResult | string {

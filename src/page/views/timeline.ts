@@ -64,6 +64,7 @@ export function mutationsTable(
         <th scope="col">What</th>
         ${withObject ? html`<th scope="col">Object</th>` : nothing}
         <th scope="col">Why</th>
+        <th scope="col">Asked by</th>
         <th scope="col">Outcome</th>
         <th scope="col" class="number roomy">Took</th>
       </tr>
@@ -78,6 +79,7 @@ export function mutationsTable(
             <td class="nowrap brief">${each.action}</td>
             ${withObject ? html`<td class="wide">${objectCell(each.object)}</td>` : nothing}
             <td class="wide">${each.why ?? html`<span class="muted">–</span>`}</td>
+            <td class="wide">${each.askedBy}</td>
             <td class="wide">
               ${state(outcomes[each.outcome] ?? 'idle', each.outcome)}
               ${times > 1 ? html`<span class="tag">${times}×</span>` : nothing}

@@ -1,6 +1,7 @@
 /** A mutation or an Event, as the object and the timeline show it. Pure. */
 import { rfc3339 } from '../../base/index.ts';
 import type { ShownIntent } from '../schemas/parts.ts';
+import { askedByText, whyText } from '../../engine/plan/index.ts';
 import type { ClusterEvent } from '../../manager/index.ts';
 import type { Intent } from '../../state/index.ts';
 
@@ -12,7 +13,7 @@ export function shownIntent(intent: Intent, account: string | undefined): ShownI
     account: account ?? null,
     at: rfc3339(createdAt),
     action,
-    why: whyOf(intent),
+    ...whyOf(intent),
     outcome,
     finishedAt: finishedAt === undefined ? null : rfc3339(finishedAt),
     durationMs: finishedAt === undefined ? null : Math.max(0, finishedAt - createdAt),
@@ -23,11 +24,15 @@ export function shownIntent(intent: Intent, account: string | undefined): ShownI
   };
 }
 
-/** The first start of a service has a token, too. */
-function whyOf({ action, restartToken, generation }: Intent): string | null {
-  return restartToken === undefined || !action.startsWith('restart')
-    ? `generation ${generation} of the document`
-    : `restart token ${restartToken}`;
+/** An intent of an earlier version has only a generation and a token. The first start of a service has a token, too. */
+function whyOf({ why, action, restartToken, generation }: Intent) {
+  if (why) {
+    const { reason, fields = [] } = why;
+    return { reason, fields: [...fields], why: whyText(why), askedBy: askedByText({ why, generation }) };
+  }
+  const isRestart = restartToken !== undefined && action.startsWith('restart');
+  const text = isRestart ? `restart token ${restartToken}` : `generation ${generation} of the document`;
+  return { reason: null, fields: [], why: null, askedBy: text };
 }
 
 /** An Event of Kubernetes has no outcome of its own, and its uid stands for the key. */
@@ -39,6 +44,9 @@ export function shownEvent(event: ClusterEvent, account: string | undefined): Sh
     at: rfc3339(at),
     action: reason,
     why: null,
+    reason: null,
+    fields: [],
+    askedBy: '',
     outcome: 'event',
     finishedAt: null,
     durationMs: null,

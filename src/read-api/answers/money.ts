@@ -8,7 +8,7 @@ import {
   type ObjectKey,
 } from '../../resources/index.ts';
 import { costReport, costsBy, type CostBy, type CostItem } from '../../shown/cost.ts';
-import { survey, type Holding } from '../../shown/survey.ts';
+import { surveyor, type Holding } from '../../shown/survey.ts';
 import { sees, seesAccount, seesKey, type Reader } from '../fleet/reader.ts';
 import type { IndexedRow } from '../fleet/row.ts';
 import { numberIn } from '../fleet/row.ts';
@@ -51,9 +51,10 @@ function costsOf(context: AnswerContext, holdings: Holdings | undefined, by: Cos
   const { index, source, reader } = context;
   const labelsOf = (key: ObjectKey) => source.labelsOf(key);
   if (!holdings) return costsBy(recordedCosts(context), labelsOf, by);
+  const survey = surveyor(holdings.fleet);
   const held = holdings.accounts.map(({ account, contents }) => ({
     account,
-    holdings: survey(contents, holdings.fleet).filter((each) =>
+    holdings: survey(contents).filter((each) =>
       isVisible(
         each,
         reader,

@@ -5,6 +5,7 @@
  *       └── else ──> `state` ──────────────────────────────────────────────────────────────┴─> follows the view
  *     follows ── the reader takes nothing, and 1 MiB waits ──> closed (`slow`)
  *             ── the token is not valid any more (asked each 60 s) ──> closed (`denied`)
+ *             ── the view can't be computed, by a defect ──> closed; nothing else has it
  *
  * | bound                                                      |
  * |------------------------------------------------------------|
@@ -53,6 +54,8 @@ export interface StreamsOptions {
   readonly limits?: StreamLimits;
   readonly onCount: (open: number) => void;
   readonly onReset: (reason: ResetReason) => void;
+  /** Nobody else sees it: a timer computes the views. */
+  readonly onDefect: (error: unknown) => void;
 }
 
 export interface StreamRequest {
@@ -102,8 +105,16 @@ export class Streams {
   }
 
   /** The index has to be refreshed. */
-  open({ view, open, lastEventId, isStillAllowed }: StreamRequest, sink: StreamSink): void {
-    const followed = this.#follow(view, open);
+  open(request: StreamRequest, sink: StreamSink): void {
+    try {
+      this.#begin(this.#follow(request.view, request.open), request, sink);
+    } catch (error) {
+      this.#options.onDefect(error);
+      sink.close();
+    }
+  }
+
+  #begin(followed: Followed, { view, lastEventId, isStillAllowed }: StreamRequest, sink: StreamSink): void {
     const nowMs = this.#options.clock.monotonicMs();
     const stream = {
       sink,
@@ -184,18 +195,32 @@ export class Streams {
     const { index, clock } = this.#options;
     try {
       await index.refresh();
-      for (const followed of this.#views.values()) {
+      for (const [view, followed] of this.#views) {
         const sinceMs = clock.monotonicMs() - followed.atMs;
         const { streams, opened } = followed;
         if (streams.size === 0 || sinceMs < opened.everyMs - slackMs || !opened.isDue(sinceMs)) continue;
-        this.#update(followed);
+        this.#updateOrEnd(view, followed);
         // oxlint-disable-next-line no-await-in-loop -- others have their turn between two views
         await sleep(clock, 0);
       }
       for (const { streams } of this.#views.values()) for (const stream of streams) this.#keepUp(stream);
+    } catch (error) {
+      this.#options.onDefect(error);
     } finally {
       this.#timer = undefined;
       this.#schedule();
+    }
+  }
+
+  /** A defect of one view ends its streams. Whoever comes back gets all of it, or the same defect. */
+  #updateOrEnd(view: string, followed: Followed): void {
+    try {
+      this.#update(followed);
+    } catch (error) {
+      this.#options.onDefect(error);
+      this.#views.delete(view);
+      followed.opened.close();
+      for (const { sink } of followed.streams) sink.close();
     }
   }
 

@@ -72,7 +72,15 @@ export const intent = z
     account: text.nullable(),
     at: time,
     action: text,
-    why: text.nullable().describe('What made it necessary, as far as it was recorded.'),
+    why: text
+      .nullable()
+      .describe('The reason with the fields, as text; null: an earlier version recorded it.'),
+    reason: text.nullable().describe('Why, as `fleetkeeper explain` has it.'),
+    fields: z
+      .array(text)
+      .max(5)
+      .describe('Those that it brings to their desired values; none: the whole thing.'),
+    askedBy: text.describe('Who asked: an edit, a restart token, a rollout, a scale, a Budget, drift.'),
     outcome: text.describe('event: an Event of Kubernetes; `action` is its reason, and `note` its message.'),
     finishedAt: time.nullable(),
     durationMs: z.int().nullable(),

@@ -94,6 +94,8 @@ export function common() {
           .describe(
             'pending, applied, refused, not-sent, unknown; after it was unknown not-applied, outdated (its revision has moved), or repeatable (the same request is sent again).',
           ),
+        reason: text.describe('Why, as plans show it: SpecChanged.'),
+        askedBy: text.describe('Who asked for it: an edit, a rollout, drift.'),
       })
       .optional()
       .describe('The last request that was to change something.'),

@@ -2,7 +2,7 @@ import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { wire } from '../../../src/api/index.ts';
 import { planImport, type ImportScope } from '../../../src/cli/import/plan.ts';
-import { survey } from '../../../src/shown/survey.ts';
+import { surveyor } from '../../../src/shown/survey.ts';
 import type { AccountContents } from '../../../src/engine/index.ts';
 import { digestKey } from '../../../src/base/index.ts';
 import { parseFile, type DesiredObject } from '../../../src/desired/index.ts';
@@ -53,7 +53,7 @@ function imported(
   account: { namespace?: string; name?: string; spec?: AccountSpec } = {},
 ) {
   const all = { services: [], volumes: [], templates: [], registries: [], ...contents };
-  const holdings = survey(all, undefined);
+  const holdings = surveyor(undefined)(all);
   const spec = accountSpec({ url: 'https://api.example.com' });
   return planImport(
     [{ account: { namespace: 'default', name: 'default', spec, ...account }, contents: all, holdings }],

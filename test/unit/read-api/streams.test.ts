@@ -262,6 +262,43 @@ describe('bounds', () => {
   });
 });
 
+test('while 10,000 changes are taken in for a reader, all other work has its turn a hundred times (GI3)', async () => {
+  const records = list(10_000);
+  const world = createWorld(new FakeSource(records));
+  const reader = await openStream(world, 'view=objects&limit=10');
+  for (const { key } of records)
+    await world.source.store.save(recordOf(key, { status: { hourlyMicros: 77 } }));
+  await world.clock.advance(500);
+  // A pass, a heartbeat and an answer of the provider come in turns of the event loop.
+  let turns = 0;
+  const isShown = () => reader.items.get(service('web-0'))?.hourlyMicros === 77;
+  for (; !isShown() && turns < 10_000; turns += 1) await new Promise((resolve) => setImmediate(resolve));
+  expect(isShown()).toBe(true);
+  expect(turns).toBeGreaterThanOrEqual(90);
+});
+
+test('a view that can not be computed ends its own streams, and no other one, and the process has no failure', async () => {
+  const world = createWorld(new FakeSource(list(2)));
+  const broken = await openStream(world, 'view=money');
+  const other = await openStream(world, 'view=objects');
+  const holdings = world.source.holdings();
+  world.source.holdings = () => {
+    throw new Error('a defect');
+  };
+  await world.clock.advance(11_000);
+  expect([broken.isClosed, other.isClosed]).toEqual([true, false]);
+  expect(world.counts.defects).toEqual([new Error('a defect')]);
+  await world.source.store.save(recordOf(service('web-1'), { status: { hourlyMicros: 77 } }));
+  await world.clock.advance(1000);
+  expect(other.items.get(service('web-1'))).toMatchObject({ hourlyMicros: 77 });
+  expect((await ask(world, '/api/v1/stream?view=money')).status).toBe(200);
+  const opened = openStream(world, 'view=money');
+  await expect(opened).resolves.toMatchObject({ isClosed: true });
+  // With the defect, it is over.
+  world.source.holdings = () => holdings;
+  expect((await openStream(world, 'view=money')).isClosed).toBe(false);
+});
+
 test('a stream of a reader whose token was taken out is closed within a minute', async () => {
   let isValid = true;
   const access = {

@@ -2,7 +2,12 @@
 import { digestKey } from '../../../src/base/index.ts';
 import { open, type Access } from '../../../src/read-api/access/access.ts';
 import { hostRule } from '../../../src/read-api/access/hosts.ts';
-import type { AccountNow, DocumentProblem, FleetSource } from '../../../src/read-api/fleet/source.ts';
+import type {
+  AccountNow,
+  DocumentProblem,
+  FleetSource,
+  Holdings,
+} from '../../../src/read-api/fleet/source.ts';
 import type { ApiRequest, StreamSink } from '../../../src/read-api/message.ts';
 import { ReadApi, type ReadApiOptions } from '../../../src/read-api/read-api.ts';
 import type { Condition, ObjectKey } from '../../../src/resources/index.ts';
@@ -171,7 +176,7 @@ export class FakeSource implements FleetSource {
       .slice(0, limit);
   }
 
-  holdings() {
+  holdings(): Holdings {
     return { accounts: [], fleet: { snapshot: { objects: new Map() as never }, store: this.store } };
   }
 }

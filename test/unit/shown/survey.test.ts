@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import type { wire } from '../../../src/api/index.ts';
 import { inventoryOf, inventoryText } from '../../../src/cli/account/inventory.ts';
-import { survey } from '../../../src/shown/survey.ts';
+import { surveyor } from '../../../src/shown/survey.ts';
 import type { AccountContents } from '../../../src/engine/index.ts';
 import { digestKey } from '../../../src/base/index.ts';
 import { beaconName, derivedUid, ownerId, templateMark, volumeMark } from '../../../src/engine/plan/index.ts';
@@ -36,7 +36,7 @@ function fleet(externalId?: string) {
 describe('who manages what is in an account', () => {
   const service: wire.Service = { id: id(1), name: 'web', state: 'running', environmentNames: ['MODE'] };
   const managers = (given: Partial<AccountContents>, view?: ReturnType<typeof fleet>) =>
-    survey(contents(given), view).map(({ managedBy }) => managedBy);
+    surveyor(view)(contents(given)).map(({ managedBy }) => managedBy);
 
   test('is nobody where there is no mark', () => {
     expect(managers({ services: [service] })).toEqual([{ is: 'nobody' }]);
@@ -89,7 +89,7 @@ describe('who manages what is in an account', () => {
 });
 
 describe('the inventory', () => {
-  const holdings = survey(
+  const holdings = surveyor(undefined)(
     contents({
       services: [
         { id: id(1), name: 'web', state: 'running', hourlyMicros: 150_000, environmentNames: [] },
@@ -105,7 +105,6 @@ describe('the inventory', () => {
       volumes: [{ id: id(4), name: 'data', status: 'ready', mode: 'independent', hourlyMicros: 2778 }],
       registries: [{ id: id(5), repository: 'ghcr.io/acme/web' }],
     }),
-    undefined,
   );
 
   // COVERAGE 3, 64
@@ -132,7 +131,7 @@ describe('the inventory', () => {
       environmentNames: [],
     }));
     const { items, totals } = inventoryOf(
-      [{ account: 'default/default', holdings: survey(contents({ services }), undefined) }],
+      [{ account: 'default/default', holdings: surveyor(undefined)(contents({ services })) }],
       false,
     );
     expect(items.map(({ hourlyMicros }) => hourlyMicros)).toEqual([972_000, 0, 0, 0]);
@@ -147,7 +146,7 @@ describe('the inventory', () => {
       environmentNames: [],
     }));
     const { totals } = inventoryOf(
-      [{ account: 'default/default', holdings: survey(contents({ services }), undefined) }],
+      [{ account: 'default/default', holdings: surveyor(undefined)(contents({ services })) }],
       false,
     );
     expect(totals).toEqual({ items: 3, hourlyMicros: 0, unpriced: 3 });
@@ -171,7 +170,7 @@ describe('the inventory', () => {
     const hourlyMicros = Number.MAX_SAFE_INTEGER;
     const services = [1, 2].map((digit) => ({ id: id(digit), hourlyMicros, environmentNames: [] }));
     const { totals } = inventoryOf(
-      [{ account: 'default/default', holdings: survey(contents({ services }), undefined) }],
+      [{ account: 'default/default', holdings: surveyor(undefined)(contents({ services })) }],
       false,
     );
     expect(totals.hourlyMicros).toBe(Number.MAX_SAFE_INTEGER);

@@ -17,6 +17,7 @@ export function open(file: string, explicit?: string): OpenState & Disposable {
 
 /** As a version that kept decisions in `meta`, and knew no operator commands. */
 export function withoutCommands(database: Sqlite): void {
+  database.run('ALTER TABLE intents DROP COLUMN why');
   database.run('DROP TABLE commands');
   database.run('DROP TABLE plan_files');
   database.run('PRAGMA user_version = 6');

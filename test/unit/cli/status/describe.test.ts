@@ -120,12 +120,21 @@ test('drift that can not be observed now is not called none', async () => {
   expect(section((await described([aWeb()])).stdout, 'Drift')).toEqual(['none']);
 });
 
-test('the journal shows the last mutations, newest first, with outcome and key', async () => {
-  const intents = [anIntent(1), anIntent(2, { outcome: 'refused', note: 'no capacity' })];
+test('the journal shows the last mutations, newest first, with why, who asked, outcome and key', async () => {
+  const why = {
+    reason: 'SpecChanged',
+    fields: ['image', 'env.A'],
+    moreFields: 2,
+    askedBy: { by: 'Rollout', name: 'llm', revision: 3 },
+  } as const;
+  // That of an earlier version records neither why nor who.
+  const intents = [anIntent(1), anIntent(2, { outcome: 'refused', note: 'no capacity', why })];
   const { stdout } = await described([aWeb()], intents);
   expect(section(stdout, 'Mutations').slice(1)).toEqual([
-    expect.stringMatching(/^8m +patch-service +refused +2 s +key-2 +no capacity$/),
-    expect.stringMatching(/^9m +patch-service +applied +2 s +key-1$/),
+    expect.stringMatching(
+      /^8m +patch-service +refused +2 s +SpecChanged: image, env.A and 2 more +rollout of the fleet llm to revision 3 +key-2 +no capacity$/,
+    ),
+    expect.stringMatching(/^9m +patch-service +applied +2 s +- +- +key-1$/),
   ]);
 });
 
