@@ -11,6 +11,7 @@ import { account, createFleet, service, task, testInCluster, volume } from '../s
 import { readPlanJson } from '../support/plan-form.ts';
 import { fleetkeeper, temporaryFolder } from '../support/processes/processes.ts';
 import { fleetOf } from '../support/processes/replicas.ts';
+import { kubeconfigOf } from '../support/processes/service-accounts.ts';
 
 const rbac = 'rbac.authorization.k8s.io';
 
@@ -41,13 +42,9 @@ async function world() {
   };
   /** Of somebody who may read, and what else is given. */
   const kubeconfigWith = async (...verbs: string[]) => {
-    const { server } = fleet.cluster;
-    if (!server) return undefined;
     await allow(api, fleet.namespace, ['get', 'list', ...verbs]);
-    return server.kubeconfig(path.join(folder, 'reader'), {
-      token: server.tokenOf(fleet.namespace, 'reader'),
-      namespace: fleet.namespace,
-    });
+    const user = { namespace: fleet.namespace, name: 'reader' };
+    return kubeconfigOf(fleet.cluster, user, path.join(folder, 'reader'));
   };
   return { fleet, api, folder, review, kubeconfigWith };
 }
@@ -113,11 +110,10 @@ testInCluster('the same is planned without the right to dry-run, and the output 
   await fleet.apply();
   const documents = [service('web', { image: 'ghcr.io/acme/app:2' }), service('new')];
   const asked = await review(documents);
-  const kubeconfig = await kubeconfigWith();
-  const read = await review(documents, kubeconfig);
+  expect(asked.plan.overlay).toMatchObject({ documents: 2, dryRun: 2, builtIn: 0 });
+  const read = await review(documents, await kubeconfigWith());
   expect([read.code, read.stderr]).toEqual([2, '']);
-  const checks = kubeconfig === undefined ? { dryRun: 2, builtIn: 0 } : { dryRun: 0, builtIn: 2 };
-  expect(read.plan.overlay).toMatchObject({ documents: 2, ...checks });
+  expect(read.plan.overlay).toMatchObject({ documents: 2, dryRun: 0, builtIn: 2 });
   expect(read.plan.changes).toEqual(asked.plan.changes);
 });
 
