@@ -1,7 +1,7 @@
 /** `/api/v1/money`: as `fleetkeeper cost`, of what accounts were last seen to hold. */
 import type { z } from 'zod';
 import { accountKey, traitsOf, type ManagedKind, type ObjectKey } from '../../resources/index.ts';
-import { costReport, type CostBy } from '../../shown/cost.ts';
+import { accountRows, costReport, type CostBy } from '../../shown/cost.ts';
 import { survey, type Holding } from '../../shown/survey.ts';
 import { sees, seesAccount, seesKey, type Reader } from '../fleet/reader.ts';
 import type { IndexedRow } from '../fleet/row.ts';
@@ -19,21 +19,22 @@ export function moneyOf(context: AnswerContext, by: CostBy): Money {
   const { index, source, reader } = context;
   const holdings = source.holdings();
   const accounts = visibleAccounts(context);
-  const held = (holdings?.accounts ?? []).map(({ account, contents }) => ({
+  const all = (holdings?.accounts ?? []).map(({ account, contents }) => ({
     account,
-    holdings: survey(contents, holdings?.fleet).filter((each) =>
-      isVisible(
-        each,
-        reader,
-        index.accounts.find(({ name }) => name === account),
-      ),
-    ),
+    holdings: survey(contents, holdings?.fleet),
   }));
+  const held = all.map(({ account, holdings: each }) => {
+    const seen = index.accounts.find(({ name }) => name === account);
+    return { account, holdings: each.filter((holding) => isVisible(holding, reader, seen)) };
+  });
+  const about = { month: undefined, fleet: holdings?.fleet, nowMs: context.nowMs };
+  // Who sees an account sees what all of it costs.
+  const spent = new Map(accountRows({ accounts: all, ...about }).map((row) => [row.account, row]));
   const inputs = {
     accounts: held,
     labelsOf: (key: ObjectKey) => source.labelsOf(key),
     records: [],
-    month: undefined,
+    ...about,
   };
   const { currency, rows, unmanaged, total, by: shownBy } = costReport(inputs, by);
   return {
@@ -50,6 +51,9 @@ export function moneyOf(context: AnswerContext, by: CostBy): Money {
       balanceMicros: balanceMicros ?? null,
       burnMicrosPerHour: burnMicrosPerHour ?? null,
       runwaySeconds: runwaySeconds ?? null,
+      month: spent.get(name)?.month ?? null,
+      spentMicros: spent.get(name)?.spentMicros ?? null,
+      forecastMicros: spent.get(name)?.forecastMicros ?? null,
     })),
     isComplete:
       holdings !== undefined && accounts.every(({ readAt, failure }) => readAt !== undefined && !failure),
