@@ -16,6 +16,7 @@ import { rfc3339 } from '../../base/index.ts';
 import {
   burnMicrosPerHour,
   clampedMicros,
+  countingRules,
   firstTally,
   microsOf,
   tallied,
@@ -25,8 +26,6 @@ import type { AccountFacts } from './status.ts';
 
 const timeZone = 'UTC';
 const storedMs = 60_000;
-const gapMs = 600_000;
-const mostDays = { folder: 400, cluster: 62 } as const;
 
 export interface CountRules {
   readonly pollSeconds: number;
@@ -46,11 +45,7 @@ export function nextTally(
     balanceMicros: balanceMicros === undefined ? undefined : BigInt(Math.floor(balanceMicros)),
   };
   if (!before) return firstTally(found, timeZone);
-  const now = tallied(before, found, {
-    timeZone,
-    gapMs: Math.max(gapMs, 2000 * pollSeconds),
-    mostDays: isInCluster ? mostDays.cluster : mostDays.folder,
-  });
+  const now = tallied(before, found, { timeZone, ...countingRules(pollSeconds, isInCluster) });
   return isSame(before, now) ? before : now;
 }
 
