@@ -67,7 +67,7 @@ export class Ahead {
 
   #shareOf(owner: ObjectKey, { count }: Owned): readonly CourseStep[] {
     const share = count / (this.#counts.get(owner) ?? count);
-    return (this.#steps.get(owner) ?? []).map((step) => ({ ...step, count: step.count * share }));
+    return (this.#steps.get(owner) ?? []).map(({ from, count: all }) => ({ from, count: all * share }));
   }
 
   /** Of a service. Volumes cost the same, however many services there are. */
@@ -83,10 +83,14 @@ export class Ahead {
     const { from, until } = this.#period;
     const record = this.#fleet?.store.record(owner);
     const spec = this.#fleet?.snapshot.objects.get(owner)?.spec ?? record?.manifest.spec;
-    const wanted = traitsOf(parseObjectKey(owner).kind).ownedAt;
+    const traits = traitsOf(parseObjectKey(owner).kind);
     const steps =
-      wanted && record && spec ? courseSteps((at) => wanted(spec, record.kind, at), from, until) : [];
+      traits.ownedAt && record && spec
+        ? courseSteps((at) => traits.ownedAt?.(spec, record.kind, at) ?? constant, from, until)
+        : [];
     this.#steps.set(owner, steps);
     return steps;
   }
 }
+
+const constant = { count: 0, changesAt: Number.POSITIVE_INFINITY };

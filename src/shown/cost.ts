@@ -100,7 +100,7 @@ export function costReport(
       const { things, value, managedBy } = holding;
       const burn = things.burn(value);
       const name = managedBy.is === 'fleet' ? nameOf(managedBy.key, account, labelsOf, by) : unmanagedName;
-      const sum = sums.get(name) ?? none();
+      const sum = sums.get(name) ?? emptySum();
       sums.set(name, sum);
       sum.things += 1;
       sum.micros += burn ?? 0n;
@@ -109,7 +109,7 @@ export function costReport(
     }
   }
   const shown = new Map([...sums].map(([name, sum]) => [name, shownSum(sum, ahead)]));
-  const unmanaged = shown.get(unmanagedName) ?? shownSum(none(), ahead);
+  const unmanaged = shown.get(unmanagedName) ?? shownSum(emptySum(), ahead);
   const total = totalOf([...shown.values()]);
   shown.delete(unmanagedName);
   const rows = [...shown]
@@ -126,7 +126,7 @@ export function costReport(
   };
 }
 
-function none(): Sum {
+function emptySum(): Sum {
   return { things: 0, micros: 0n, unpriced: 0, ahead: nothingAhead() };
 }
 

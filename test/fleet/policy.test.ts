@@ -178,7 +178,7 @@ test('what rules were asked about is counted by outcome, without a name', async 
   const text = await (await fetch(`${url}/metrics`)).text();
   const lines = text.split('\n').filter((line) => line.startsWith('fleetkeeper_policy_evaluations_total{'));
   const outcomes = lines.map((line) => /^[a-z_]+\{outcome="([a-z]+)"\} [1-9]/.exec(line)?.[1]);
-  expect(outcomes.toSorted()).toEqual(['allow', 'deny', 'error', 'warn']);
+  expect(new Set(outcomes)).toEqual(new Set(['allow', 'deny', 'error', 'warn']));
   await manager.kill('SIGTERM');
 });
 

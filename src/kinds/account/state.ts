@@ -24,5 +24,5 @@ export type ShownMoney = Readonly<z.output<typeof money>>;
 export const accountState: KindStateDeclaration<AccountState> = {
   schema,
   /** The month begins anew. */
-  unsigned: ({ tally: _, ...rest }) => rest,
+  unsigned: (state) => ({ ...state, tally: undefined }),
 };
