@@ -2,12 +2,15 @@
  * B12: what it costs to ask budgets whether something may cost more, by how many members they have. Sums are kept up to date, so nothing of
  * it may grow with these. Before each question, something else of the fleet has moved: a request was reserved for another member.
  *
+ * And what one round of shedding costs: of a budget with `mode: Shed` that is exceeded, all members are compared, each time. It is not asked for
+ * more often than that budget has a pass: after a read, and every fifteen seconds.
+ *
  * By itself: `node bench/b12-budget-gate.ts MEMBERS ACCOUNTS [ROUNDS]`.
  */
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
 import { holdProcess } from '../src/base/index.ts';
-import type { Cost } from '../src/engine/plan/index.ts';
+import { planShedding, type Cost } from '../src/engine/plan/index.ts';
 import type { ObjectKey } from '../src/resources/index.ts';
 import type { Benchmark, BenchmarkOptions } from './support/benchmark.ts';
 import { shown, type Row } from './support/report.ts';
@@ -18,10 +21,14 @@ interface Measured {
   /** Microseconds of CPU of one question. */
   readonly quietUs: readonly number[];
   readonly busyUs: readonly number[];
+  /** Milliseconds of CPU of one round. */
+  readonly shedMs: readonly number[];
 }
 
 const budgetsOfEach = 8;
 const perRound = 20_000;
+const roundsOfShedding = 10;
+const graceOverMs = 3_600_000;
 const cost: Cost = { beforeMicros: 0n, afterMicros: 1000n, basis: 'observed', unknown: [] };
 const keyOf = (index: number): ObjectKey => `ContainerService/team-0/service-${index}`;
 
@@ -30,6 +37,24 @@ function cpuUs(count: number, work: (index: number) => void): number {
   for (let index = 0; index < count; index += 1) work(index);
   const { user, system } = process.cpuUsage(before);
   return (user + system) / count;
+}
+
+/** The first is stopped in it. */
+async function measureShedding(members: number, accounts: number, rounds: number): Promise<number[]> {
+  const servicesPerAccount = Math.ceil(members / accounts);
+  const world = await ScaleWorld.start({ accounts, servicesPerAccount, shedding: true });
+  const { budgets } = world.money;
+  const before = { exceededSince: Date.now() - graceOverMs, orders: [], ended: [], spared: [] };
+  const round = () => {
+    const inputs = budgets.shedding('Budget/team-0/shed', before);
+    const plan = inputs && planShedding(inputs);
+    if (plan?.list.length !== Math.floor(servicesPerAccount / 2) || plan.state.orders.length !== 1)
+      throw new Error('half of the services are to be listed, and one is to be stopped');
+  };
+  cpuUs(roundsOfShedding, round);
+  const shedMs = Array.from({ length: rounds }, () => cpuUs(roundsOfShedding, round) / 1000);
+  await world.stop();
+  return shedMs;
 }
 
 async function measure(members: number, accounts: number, rounds: number): Promise<Measured> {
@@ -49,7 +74,7 @@ async function measure(members: number, accounts: number, rounds: number): Promi
     if (index % 2 === 0) reservations.take(other, 'team-0/default', cost);
     else reservations.end(keyOf(index % servicesPerAccount));
   };
-  const measured = { members, quietUs: [] as number[], busyUs: [] as number[] };
+  const measured = { members, quietUs: [] as number[], busyUs: [] as number[], shedMs: [] as number[] };
   cpuUs(perRound, ask);
   cpuUs(perRound, (index) => (move(index), ask(index)));
   for (let round = 0; round < rounds; round += 1) {
@@ -62,8 +87,9 @@ async function measure(members: number, accounts: number, rounds: number): Promi
     );
   }
   await world.stop();
+  const shedMs = await measureShedding(members, accounts, rounds);
   letGo();
-  return measured;
+  return { ...measured, shedMs };
 }
 
 async function inProcess(members: number, accounts: number, rounds: number): Promise<Measured> {
@@ -72,16 +98,17 @@ async function inProcess(members: number, accounts: number, rounds: number): Pro
   return JSON.parse(stdout) as Measured;
 }
 
-function rowsOf({ members, quietUs, busyUs }: Measured, target: boolean): Row[] {
-  const row = (what: string, values: readonly number[], atMost?: number): Row => ({
+function rowsOf({ members, quietUs, busyUs, shedMs }: Measured, target: boolean): Row[] {
+  const row = (what: string, values: readonly number[], atMost?: number, unit = 'µs'): Row => ({
     what: `${shown(members)} members: ${what}`,
     values,
-    unit: 'µs',
+    unit,
     ...(atMost === undefined ? {} : { target: { atMost } }),
   });
   return [
     row('a question', quietUs, target ? 5 : undefined),
     row('a question after another member has moved, with that', busyUs),
+    row('a round of shedding, by a budget that is exceeded', shedMs, undefined, 'ms'),
   ];
 }
 

@@ -23,6 +23,8 @@ export interface ScaleWorkload {
   readonly servicesPerAccount: number;
   /** About all services of an account; default none. */
   readonly budgetsPerAccount?: number;
+  /** Each account has one more, for which half of its services would have to be stopped. */
+  readonly shedding?: true;
 }
 
 /** Never reached. */
@@ -178,7 +180,7 @@ export class ScaleWorld {
   }
 
   #declare(): void {
-    const { accounts, servicesPerAccount, budgetsPerAccount = 0 } = this.#workload;
+    const { accounts, servicesPerAccount, budgetsPerAccount = 0, shedding } = this.#workload;
     for (let account = 0; account < accounts; account += 1) {
       const namespace = namespacesOfAccounts(account);
       this.#cluster.put('Secret', {
@@ -200,6 +202,11 @@ export class ScaleWorld {
         const scope = budget % 2 === 0 ? { namespace: true } : { accountRef: { name: 'default' } };
         const metadata = { name: `budget-${budget}`, namespace };
         this.#cluster.put('Budget', { metadata, spec: { ...scope, limits } });
+      }
+      if (shedding) {
+        const hourlyMicros = Math.ceil(servicesPerAccount / 2);
+        const spec = { namespace: true, mode: 'Shed', limits: { hourlyMicros } };
+        this.#cluster.put('Budget', { metadata: { name: 'shed', namespace }, spec });
       }
     }
   }

@@ -1,8 +1,10 @@
 /** What accounts cost, divided by who it is for. Pure. The sum of all rows is what the accounts cost. */
-import { clampedMicros } from '../engine/plan/index.ts';
-import { ownerLabel, parseObjectKey, traitsOf, type ObjectKey } from '../resources/index.ts';
+import { monthAt, monthEnd, rfc3339 } from '../base/index.ts';
+import { clampedMicros, microsOf, readTally, type Tally } from '../engine/plan/index.ts';
+import { accountKey, ownerLabel, parseObjectKey, traitsOf, type ObjectKey } from '../resources/index.ts';
 import type { ObjectRecord } from '../state/index.ts';
-import type { Holding } from './survey.ts';
+import { Ahead, nothingAhead, type AheadOf } from './ahead.ts';
+import type { Holding, KnownFleet } from './survey.ts';
 
 /** `label`: its key. */
 export type CostBy =
@@ -14,8 +16,23 @@ export interface CostRow {
   readonly name: string | null;
   readonly things: number;
   readonly hourlyMicros: number;
+  /** What it will cost until the month ends (UTC), with the schedules of fleets (ahead.ts). */
+  readonly aheadMicros: number;
   /** Things that cost something and show no price. */
   readonly unpriced: number;
+}
+
+/** What everything in an account has cost, as the manager has counted it. Months in UTC. */
+export interface AccountRow {
+  readonly account: string;
+  readonly month: string;
+  /** RFC 3339. Counted from then on, in the present month; null in an earlier one. */
+  readonly since: string | null;
+  readonly spentMicros: number;
+  readonly estimatedMicros: number;
+  readonly unattributedMicros: number | null;
+  /** Of the present month only: spent, and what is ahead. */
+  readonly forecastMicros: number | null;
 }
 
 export interface BudgetRow {
@@ -44,13 +61,20 @@ export interface CostReport {
   /** What this fleet does not manage. */
   readonly unmanaged: Omit<CostRow, 'name'>;
   readonly total: Omit<CostRow, 'name'>;
+  /** Those that a manager counts. */
+  readonly accounts: readonly AccountRow[];
   readonly budgets: readonly BudgetRow[];
 }
 
 export interface CostInputs {
   readonly accounts: readonly { readonly account: string; readonly holdings: readonly Holding[] }[];
   readonly labelsOf: (key: ObjectKey) => Readonly<Record<string, string>>;
+  /** Of Accounts and Budgets at least. */
   readonly records: Iterable<ObjectRecord>;
+  /** Whose schedules count. */
+  readonly fleet: KnownFleet | undefined;
+  /** Unix milliseconds. */
+  readonly nowMs: number;
   /** As `2026-11`. Undefined: the present one of each budget. */
   readonly month: string | undefined;
 }
@@ -59,9 +83,11 @@ interface Sum {
   things: number;
   micros: bigint;
   unpriced: number;
+  ahead: AheadOf;
 }
 
 const unmanagedName = '\u0000';
+const timeZone = 'UTC';
 
 /** Things that cost the same for the same. */
 export interface CostItem {
@@ -73,50 +99,126 @@ export interface CostItem {
   readonly micros: bigint | undefined;
 }
 
-export function costReport({ accounts, labelsOf, records, month }: CostInputs, by: CostBy): CostReport {
+export function costReport(
+  { accounts, labelsOf, records, month, nowMs, fleet }: CostInputs,
+  by: CostBy,
+): CostReport {
   const items = accounts.flatMap(({ account, holdings }) =>
     holdings.map(({ things, value, managedBy }): CostItem => {
       const key = managedBy.is === 'fleet' ? managedBy.key : undefined;
       return { account, key, things: 1, micros: things.burn(value) };
     }),
   );
-  const budgets = [...records].flatMap((record) => budgetRow(record, month) ?? []);
-  return { ...costsBy(items, labelsOf, by), budgets };
+  return {
+    ...costsBy(items, labelsOf, by, aheadAt(nowMs, fleet)),
+    accounts: accountRows({ accounts, month, nowMs, fleet }),
+    budgets: [...records].flatMap((record) => budgetRow(record, month) ?? []),
+  };
+}
+
+/** Until the month ends. */
+export function aheadAt(nowMs: number, fleet: ConstructorParameters<typeof Ahead>[0]): Ahead {
+  return new Ahead(fleet, { from: nowMs, until: monthEnd(nowMs, timeZone) });
 }
 
 export function costsBy(
   items: Iterable<CostItem>,
   labelsOf: CostInputs['labelsOf'],
   by: CostBy,
-): Omit<CostReport, 'budgets'> {
+  ahead: Ahead,
+): Omit<CostReport, 'accounts' | 'budgets'> {
   const sums = new Map<string | null, Sum>();
-  const total: Sum = { things: 0, micros: 0n, unpriced: 0 };
   for (const { account, key, things, micros } of items) {
     const name = key === undefined ? unmanagedName : nameOf(key, account, labelsOf, by);
-    const sum = sums.get(name) ?? { things: 0, micros: 0n, unpriced: 0 };
+    const sum = sums.get(name) ?? emptySum();
     sums.set(name, sum);
-    for (const each of [sum, total]) {
-      each.things += things;
-      each.micros += micros ?? 0n;
-      if (micros === undefined) each.unpriced += things;
-    }
+    sum.things += things;
+    sum.micros += micros ?? 0n;
+    if (micros === undefined) sum.unpriced += things;
+    ahead.add(sum.ahead, key, micros ?? 0n);
   }
-  const unmanaged = sums.get(unmanagedName) ?? { things: 0, micros: 0n, unpriced: 0 };
-  sums.delete(unmanagedName);
-  const rows = [...sums]
-    .map(([name, sum]): CostRow => Object.assign({ name }, shown(sum)))
+  const shown = new Map([...sums].map(([name, sum]) => [name, shownSum(sum, ahead)]));
+  const unmanaged = shown.get(unmanagedName) ?? shownSum(emptySum(), ahead);
+  const total = totalOf([...shown.values()]);
+  shown.delete(unmanagedName);
+  const rows = [...shown]
+    .map(([name, sum]): CostRow => Object.assign({ name }, sum))
     .toSorted((left, right) => right.hourlyMicros - left.hourlyMicros || compare(left.name, right.name));
   return {
     currency: 'USD',
     by: by.by === 'label' ? `label=${by.key}` : by.by,
     rows,
-    unmanaged: shown(unmanaged),
-    total: shown(total),
+    unmanaged,
+    total,
   };
 }
 
-function shown({ things, micros, unpriced }: Sum): Omit<CostRow, 'name'> {
-  return { things, hourlyMicros: clampedMicros(micros), unpriced };
+function emptySum(): Sum {
+  return { things: 0, micros: 0n, unpriced: 0, ahead: nothingAhead() };
+}
+
+function shownSum({ things, micros, unpriced, ahead }: Sum, of: Ahead): Omit<CostRow, 'name'> {
+  const aheadMicros = clampedMicros(of.microsOf(ahead));
+  return { things, hourlyMicros: clampedMicros(micros), aheadMicros, unpriced };
+}
+
+function totalOf(parts: readonly Omit<CostRow, 'name'>[]): Omit<CostRow, 'name'> {
+  const sum = (field: keyof Omit<CostRow, 'name'>) => parts.reduce((before, part) => before + part[field], 0);
+  return {
+    things: sum('things'),
+    hourlyMicros: sum('hourlyMicros'),
+    aheadMicros: sum('aheadMicros'),
+    unpriced: sum('unpriced'),
+  };
+}
+
+/** Of each account that a manager has counted. */
+export function accountRows({
+  accounts,
+  month,
+  nowMs,
+  fleet,
+}: Pick<CostInputs, 'accounts' | 'month' | 'nowMs' | 'fleet'>): AccountRow[] {
+  return accounts.flatMap(({ account, holdings }) => {
+    const record = fleet?.store.record(accountKey(account));
+    const stored = record && traitsOf(parseObjectKey(record.key).kind).spent?.(record.kind);
+    if (!stored) return [];
+    const tally = readTally(stored);
+    if (month !== undefined && month !== tally.month) return earlierMonth(account, tally, month);
+    return {
+      account,
+      month: tally.month,
+      since: rfc3339(tally.since),
+      spentMicros: clampedMicros(microsOf(tally.spent)),
+      estimatedMicros: clampedMicros(microsOf(tally.estimated)),
+      unattributedMicros: clampedMicros(microsOf(tally.unattributed)),
+      forecastMicros: forecastOf(tally, holdings, fleet, nowMs),
+    };
+  });
+}
+
+/** Until now at the burn of the last count. Null: the month that was counted last is over. */
+function forecastOf(
+  tally: Tally,
+  holdings: readonly Holding[],
+  fleet: KnownFleet | undefined,
+  nowMs: number,
+): number | null {
+  if (tally.month !== monthAt(nowMs, timeZone)) return null;
+  const ahead = aheadAt(nowMs, fleet);
+  const whole = nothingAhead();
+  for (const { things, value, managedBy } of holdings)
+    ahead.add(whole, managedBy.is === 'fleet' ? managedBy.key : undefined, things.burn(value) ?? 0n);
+  const sinceCount = tally.burnMicros * BigInt(Math.max(0, Math.floor(nowMs - tally.at)));
+  return clampedMicros(microsOf(tally.spent + sinceCount) + ahead.microsOf(whole));
+}
+
+function earlierMonth(account: string, { days }: Tally, month: string): AccountRow[] {
+  const ofMonth = [...days].filter(([date]) => date.startsWith(`${month}-`));
+  if (ofMonth.length === 0) return [];
+  const spent = ofMonth.reduce((sum, [, amount]) => sum + amount, 0n);
+  const unknown = { since: null, estimatedMicros: 0, unattributedMicros: null, forecastMicros: null };
+  return [{ account, month, spentMicros: clampedMicros(microsOf(spent)), ...unknown }];
 }
 
 function compare(left: string | null, right: string | null): number {

@@ -4,9 +4,10 @@ import { apiVersion } from '../../src/resources/index.ts';
 import { apiKey, ControlPlane } from '../support/processes/control-plane.ts';
 import { account, createFleet, service, type Json } from '../support/processes/fleet.ts';
 import { fleetOf } from '../support/processes/replicas.ts';
-import { eventually, fleetkeeper, temporaryFolder } from '../support/processes/processes.ts';
+import { eventually, fleetkeeper, nowMs, temporaryFolder } from '../support/processes/processes.ts';
 
 const each = 13_500;
+const hourMs = 3_600_000;
 const accounts = `accounts: [{name: acme, email: a@b.example, balanceMicros: 1000000000, apiKeys: [${apiKey}]}]`;
 
 const labelled = (name: string, team: string): object => ({
@@ -69,6 +70,35 @@ test('what everything costs adds up to the account, whatever it is divided by', 
   const { stdout } = await fleetkeeper(['cost', ...fleet.flags, '--by', 'label=team']);
   expect(stdout).toContain('not managed by this fleet');
   expect(stdout).toMatch(/^BUDGET +MONTH +SPENT/m);
+});
+
+test('without a budget, the account shows what it has spent this month and what it will have cost at its end', async () => {
+  const { fleet, report } = await world();
+  await fleet.write('web.yaml', [service('a'), service('b')]);
+  fleet.run();
+  await fleet.untilReady(2);
+  const name = `${fleet.namespace}/default`;
+  await eventually(
+    'a minute is counted',
+    async () => {
+      const found = await fleet.records();
+      return Number(found.get('Account/default')?.status?.['spentMicros']) > (each * 2) / 90;
+    },
+    180_000,
+  );
+  const { accounts: rows, total, budgets } = await report('cost');
+  const [row] = rows;
+  const now = new Date(nowMs());
+  const month = now.toISOString().slice(0, 7);
+  const leftHours = (Date.UTC(now.getUTCFullYear(), now.getUTCMonth() + 1) - nowMs()) / hourMs;
+  expect(rows).toMatchObject([{ account: name, month, estimatedMicros: 0 }]);
+  expect(budgets).toEqual([]);
+  expect(Math.abs(total.aheadMicros - leftHours * 2 * each)).toBeLessThan(each / 20);
+  const age = row.forecastMicros - row.spentMicros - total.aheadMicros;
+  expect([age >= 0, age < each / 10]).toEqual([true, true]);
+  const { stdout } = await fleetkeeper(['cost', ...fleet.flags]);
+  expect(stdout).toMatch(/^ACCOUNT +MONTH +SPENT +ESTIMATED +UNATTRIBUTED +FORECAST +COUNTED SINCE$/m);
+  expect(stdout).toMatch(new RegExp(`^${name} +${month} +\\$0\\.\\d+ `, 'm'));
 });
 
 test('a ledger is shown with the oldest entry first, and of one account', async () => {

@@ -3,7 +3,7 @@ import { readFile, stat, writeFile } from 'node:fs/promises';
 import { describe, expect } from 'vitest';
 import { service, task, testInFolder, volume, testInTime } from '../support/processes/fleet.ts';
 import { PlanFileWorld, stepsIn } from '../support/processes/plan-files.ts';
-import { fleetkeeper } from '../support/processes/processes.ts';
+import { fetch, fleetkeeper } from '../support/processes/processes.ts';
 
 const image = 'ghcr.io/acme/app:2';
 
@@ -35,6 +35,22 @@ describe('a fresh plan file', () => {
       [],
       expect.stringContaining('it was applied at'),
     ]);
+  });
+
+  testInFolder('is counted by how its application ended, when a manager runs on the same state', async () => {
+    const world = await PlanFileWorld.open();
+    await world.fleet.write('all.yaml', [service('web')]);
+    await world.plan();
+    expect((await world.apply()).code).toBe(0);
+    const manager = world.fleet.run('--listen', '127.0.0.1:0');
+    const [, url = ''] = await manager.line(/^listening on (.*)$/);
+    const text = await (await fetch(`${url}/metrics`)).text();
+    const lines = text.split('\n').filter((line) => line.startsWith('fleetkeeper_plan_files_total{'));
+    expect(lines.toSorted()).toEqual(
+      ['completed', 'continued', 'refused', 'timeout'].map(
+        (outcome) => `fleetkeeper_plan_files_total{outcome="${outcome}"} ${outcome === 'completed' ? 1 : 0}`,
+      ),
+    );
   });
 
   testInFolder('of a fleet in which nothing is to be done is applied, and does nothing', async () => {
@@ -247,6 +263,29 @@ describe('the file itself', () => {
     await world.plan('--expires', '15m');
     return world;
   }
+
+  testInFolder(
+    'may be applied for 15 minutes to a week, and for a day if nothing else is asked for',
+    async () => {
+      const world = await PlanFileWorld.open();
+      await world.fleet.write('all.yaml', [service('web')]);
+      const lastsMs = async (...flags: string[]) => {
+        const { plan } = await world.plan(...flags);
+        return Date.parse(plan.expiresAt) - Date.parse(plan.createdAt);
+      };
+      const hourMs = 3_600_000;
+      expect(await lastsMs()).toBe(24 * hourMs);
+      expect(await lastsMs('--expires', '15m')).toBe(hourMs / 4);
+      expect(await lastsMs('--expires', '168h')).toBe(168 * hourMs);
+      for (const wrong of ['14m', '169h']) {
+        const flags = [...world.fleet.flags, '--out', world.file, '--expires', wrong];
+        const { code, stderr } = await fleetkeeper(['plan', ...flags]);
+        expect([code, stderr]).toEqual([1, expect.stringContaining('expected 15m to 168h')]);
+      }
+      const { code, stderr } = await fleetkeeper(['plan', ...world.fleet.flags, '--expires', '1h']);
+      expect([code, stderr]).toEqual([1, expect.stringContaining('add --out FILE')]);
+    },
+  );
 
   testInFolder('was edited: it is refused', async () => {
     const world = await planned();

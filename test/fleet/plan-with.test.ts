@@ -11,6 +11,7 @@ import { account, createFleet, service, task, testInCluster, volume } from '../s
 import { readPlanJson } from '../support/plan-form.ts';
 import { fleetkeeper, temporaryFolder } from '../support/processes/processes.ts';
 import { fleetOf } from '../support/processes/replicas.ts';
+import { kubeconfigOf } from '../support/processes/service-accounts.ts';
 
 const rbac = 'rbac.authorization.k8s.io';
 
@@ -20,7 +21,11 @@ async function world() {
   const fleet = (await createFleet(folder)) as ClusterFleet;
   await fleet.write('account.yaml', account(plane.url));
   const { api } = fleet.cluster;
-  const review = async (documents: readonly object[], kubeconfig = fleet.cluster.kubeconfig) => {
+  const review = async (
+    documents: readonly object[],
+    kubeconfig = fleet.cluster.kubeconfig,
+    output = 'json',
+  ) => {
     const directory = path.join(folder, 'change');
     await mkdir(directory, { recursive: true });
     const inNamespace = documents.map((document) => {
@@ -36,18 +41,15 @@ async function world() {
       '--watch-namespaces',
       fleet.namespace,
     ];
-    const finished = await fleetkeeper(['plan', ...flags, '--with', directory, '--output', 'json']);
-    return { ...finished, plan: finished.stdout ? readPlanJson(finished.stdout) : undefined };
+    const finished = await fleetkeeper(['plan', ...flags, '--with', directory, '--output', output]);
+    const isRead = output === 'json' && finished.stdout !== '';
+    return { ...finished, plan: isRead ? readPlanJson(finished.stdout) : undefined };
   };
   /** Of somebody who may read, and what else is given. */
   const kubeconfigWith = async (...verbs: string[]) => {
-    const { server } = fleet.cluster;
-    if (!server) return undefined;
     await allow(api, fleet.namespace, ['get', 'list', ...verbs]);
-    return server.kubeconfig(path.join(folder, 'reader'), {
-      token: server.tokenOf(fleet.namespace, 'reader'),
-      namespace: fleet.namespace,
-    });
+    const user = { namespace: fleet.namespace, name: 'reader' };
+    return kubeconfigOf(fleet.cluster, user, path.join(folder, 'reader'));
   };
   return { fleet, api, folder, review, kubeconfigWith };
 }
@@ -113,12 +115,16 @@ testInCluster('the same is planned without the right to dry-run, and the output 
   await fleet.apply();
   const documents = [service('web', { image: 'ghcr.io/acme/app:2' }), service('new')];
   const asked = await review(documents);
+  expect(asked.plan.overlay).toMatchObject({ documents: 2, dryRun: 2, builtIn: 0 });
   const kubeconfig = await kubeconfigWith();
   const read = await review(documents, kubeconfig);
   expect([read.code, read.stderr]).toEqual([2, '']);
-  const checks = kubeconfig === undefined ? { dryRun: 2, builtIn: 0 } : { dryRun: 0, builtIn: 2 };
-  expect(read.plan.overlay).toMatchObject({ documents: 2, ...checks });
+  expect(read.plan.overlay).toMatchObject({ documents: 2, dryRun: 0, builtIn: 2 });
   expect(read.plan.changes).toEqual(asked.plan.changes);
+  const { stdout } = await review(documents, kubeconfig, 'text');
+  expect(stdout).toMatch(
+    /^With 2 document\(s\) of .* on top: 2 checked by the built-in schemas, without a right to patch\.$/m,
+  );
 });
 
 testInCluster(

@@ -14,7 +14,7 @@ import {
   testInFolder,
   volume,
 } from '../support/processes/fleet.ts';
-import { eventually, fleetkeeper, temporaryFolder } from '../support/processes/processes.ts';
+import { eventually, fetch, fleetkeeper, temporaryFolder } from '../support/processes/processes.ts';
 import { fleetOf } from '../support/processes/replicas.ts';
 
 async function world() {
@@ -156,6 +156,29 @@ test('a later version of the file that is not valid is reported, and the last va
   await write(allowAll);
   await logged('policy read');
   await fleet.until('ContainerService/web', 'Ready', 'True', undefined, 120_000);
+  await manager.kill('SIGTERM');
+});
+
+test('what rules were asked about is counted by outcome, without a name', async () => {
+  const { fleet, write, policy } = await world();
+  await write(
+    { name: 'broken', when: "object.metadata.name == 'odd'", deny: 'object.spec.nope == 1', message: 'x' },
+    { name: 'never', when: "object.metadata.name == 'web'", deny: 'true', message: 'x' },
+    { name: 'note', when: "object.metadata.name == 'api'", warn: 'true', message: 'x' },
+  );
+  await fleet.write(
+    'web.yaml',
+    ['web', 'api', 'odd', 'plain'].map((name) => service(name)),
+  );
+  const manager = fleet.run('--listen', '127.0.0.1:0', ...policy);
+  const [, url = ''] = await manager.line(/^listening on (.*)$/);
+  for (const name of ['web', 'odd'])
+    await fleet.until(`ContainerService/${name}`, 'Ready', 'False', 'PolicyDenied');
+  for (const name of ['api', 'plain']) await fleet.until(`ContainerService/${name}`, 'Ready', 'True');
+  const text = await (await fetch(`${url}/metrics`)).text();
+  const lines = text.split('\n').filter((line) => line.startsWith('fleetkeeper_policy_evaluations_total{'));
+  const outcomes = lines.map((line) => /^[a-z_]+\{outcome="([a-z]+)"\} [1-9]/.exec(line)?.[1]);
+  expect(new Set(outcomes)).toEqual(new Set(['allow', 'deny', 'error', 'warn']));
   await manager.kill('SIGTERM');
 });
 

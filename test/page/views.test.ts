@@ -186,6 +186,7 @@ test('money shows each budget with what is used, reserved and expected', () => {
   expect(textsOf(view, '.budget')[0]).toContain('$11.20 of $15.00/h, 74 %, $1.94/h reserved');
   expect(textsOf(view, '.budget')[0]).toContain('$4,870.00 of $6,000.00, 81 %, $5,600.00 expected');
   expect(textOf(view)).toContain('1 without a known price');
+  expect(textOf(view)).toContain('about $10,964.00');
 });
 
 test('an account that fails says why, and since when it was not read', () => {

@@ -14,7 +14,7 @@ interface CostFlags extends ConnectionFlags {
   readonly month?: string;
 }
 
-/** `cost`: what everything costs now, by who it is for, and what budgets have spent. */
+/** `cost`: what everything costs now, by who it is for, and what accounts and budgets have spent. */
 export function defineCost(command: Command, context: Context): void {
   withConnectionFlags(command)
     .addOption(
@@ -23,7 +23,7 @@ export function defineCost(command: Command, context: Context): void {
         .default({ by: 'namespace' }, 'namespace'),
     )
     .addOption(
-      new Option('--month <month>', 'of the budgets, such as 2026-11; default the present one').argParser(
+      new Option('--month <month>', 'of what was spent, such as 2026-11; default the present one').argParser(
         parseMonth,
       ),
     )
@@ -44,6 +44,8 @@ export function defineCost(command: Command, context: Context): void {
               fleet?.snapshot.objects.get(key)?.labels ?? fleet?.store.record(key)?.manifest.labels ?? {},
             records: fleet?.store.records() ?? [],
             month: flags.month,
+            fleet,
+            nowMs: context.clock.wallMs(),
           },
           flags.by,
         );

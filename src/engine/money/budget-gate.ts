@@ -1,5 +1,5 @@
 /** Why an object has to wait for a budget with what it is to cost. The rules are in plan/budget.ts. */
-import { parseRfc3339, rfc3339, type Clock } from '../../base/index.ts';
+import { dayAt, parseRfc3339, rfc3339, type Clock } from '../../base/index.ts';
 import { annotations, parseObjectKey, type ObjectKey } from '../../resources/index.ts';
 import type { Fleet } from '../fleet/fleet.ts';
 import {
@@ -121,9 +121,11 @@ function gateOf(
   const would = () => `this would add ${usdOf(claim.micros)}/h (${cost.basis})`;
   if (claim.micros > free) {
     budget.waits(claim, room.micros);
-    const end =
-      room.limit === 'monthly' ? `; the month ends at ${rfc3339(wallMs + figures.monthLeftMs)}` : '';
-    return refused(`${limitText(room.limit, terms, figures)}; ${would()}${end}`);
+    const month =
+      room.limit === 'monthly'
+        ? `${unknownPart(budget)}; the month ends at ${rfc3339(wallMs + figures.monthLeftMs)}`
+        : '';
+    return refused(`${limitText(room.limit, terms, figures)}; ${would()}${month}`);
   }
   // What was let through keeps its turn until its request is sent.
   if (part.asked > 0n) return undefined;
@@ -141,6 +143,13 @@ function gateOf(
   return refused(
     `${limitText(room.limit, terms, figures)}; ${would()}, and ${kind} ${other}, which comes first, needs ${usdOf(first.micros)}/h of that`,
   );
+}
+
+/** If the month is not known from its first day. */
+function unknownPart({ tally, terms }: Budget): string {
+  if (!tally) return '; what this month has cost is not known';
+  const isWhole = dayAt(tally.since, terms.timeZone).date === `${tally.month}-01`;
+  return isWhole ? '' : `; what this month cost before ${rfc3339(tally.since)} is not known`;
 }
 
 /** In one order. `unpriced`: what one takes whose price is not known yet. No more of them than necessary are compared. */

@@ -19,6 +19,8 @@ export interface BudgetView {
   readonly courses: () => readonly Course[];
   /** It is one too many for an object. */
   readonly isCrowded: boolean;
+  /** It is one too many for the process. */
+  readonly isBeyond: boolean;
 }
 
 /** What it allows, and what is used of that. */

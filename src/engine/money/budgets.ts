@@ -32,6 +32,7 @@ import type { AccountHandle, Accounts } from '../accounts.ts';
 import type { Fleet } from '../fleet/fleet.ts';
 import type { Kinds } from '../kind.ts';
 import {
+  countingRules,
   firstTally,
   priorityOf,
   readTally,
@@ -46,7 +47,8 @@ import { Budget } from './budget.ts';
 import { BudgetAccounts } from './budget-accounts.ts';
 import type { BudgetNow, BudgetView } from './budget-view.ts';
 import { budgetGate } from './budget-gate.ts';
-import { byAge, isAbout } from './budget-scope.ts';
+import { isAbout } from './budget-scope.ts';
+import { CountedBudgets } from './counted-budgets.ts';
 import {
   heldFor,
   noPart,
@@ -76,13 +78,11 @@ interface Member {
 
 /** More count for no object. */
 const mostPerObject = 8;
-const gapMs = 600_000;
-const mostDays = { folder: 400, cluster: 62 } as const;
 
 export class Budgets {
   readonly #options: BudgetsOptions;
   readonly #budgets = new Map<ObjectKey, Budget>();
-  readonly #byNamespace = new Map<string, Budget[]>();
+  readonly #counted = new CountedBudgets(this.#budgets);
   readonly #members = new Map<ObjectKey, Member>();
   /** By an id that is no object's own: the service that it was made with. */
   readonly #extras = new Map<string, ObjectKey>();
@@ -104,7 +104,7 @@ export class Budgets {
     this.#forecasts = new Forecasts({ store, fleet, nowMs: () => clock.wallMs(), wouldCost });
     this.#about = new BudgetAccounts(options.accounts);
     this.#shedding = new Shedding(options, {
-      near: (namespace) => this.#byNamespace.get(namespace) ?? [],
+      near: (namespace) => this.#counted.in(namespace),
       budgetsOf: (record) => this.#budgetsOf(record),
       partOf: (key) => this.#members.get(key)?.part ?? noPart,
       costOf: (record) => wantedMicros(record, this.#sources()),
@@ -166,6 +166,7 @@ export class Budgets {
       monthEndsAt,
       courses: () => this.#forecasts.of(budget, monthEndsAt, (owner) => this.#shedding.counts(budget, owner)),
       isCrowded,
+      isBeyond: this.#counted.isBeyond(budget),
     };
   }
 
@@ -219,11 +220,9 @@ export class Budgets {
     }
     for (const key of this.#sparing) this.#moved.add(key);
     this.#refresh();
-    const rules = {
-      gapMs: Math.max(gapMs, 2000 * handle.spec.pollSeconds),
-      mostDays: this.#snapshot?.cluster ? mostDays.cluster : mostDays.folder,
-    };
+    const rules = countingRules(handle.spec.pollSeconds, this.#snapshot?.cluster !== undefined);
     for (const budget of this.#budgets.values()) {
+      if (this.#counted.isBeyond(budget)) continue;
       const { scope, timeZone } = budget.terms;
       if (scope.of === 'account' && this.#about.ownOf(budget)?.name !== handle.name) continue;
       const { burnMicros, balanceMicros } = this.figures(budget);
@@ -278,7 +277,11 @@ export class Budgets {
       this.#forecasts.moved(key);
       if (traitsOf(parseObjectKey(key).kind).budget) again.push(...this.#placeBudget(key));
     }
-    for (const namespace of again)
+    for (const { key } of again.length > 0 ? this.#counted.limit() : []) {
+      again.push(parseObjectKey(key).namespace);
+      this.#woken.add(key);
+    }
+    for (const namespace of new Set(again))
       for (const { key } of this.#options.store.recordsIn(namespace)) moved.add(key);
     const sources = this.#sources();
     for (const key of moved) {
@@ -307,7 +310,7 @@ export class Budgets {
       for (const waiting of before.everyone()) this.#woken.add(waiting);
       this.#orders(before, []);
       this.#budgets.delete(key);
-      this.#index(namespace);
+      this.#counted.place(namespace);
       return [namespace];
     }
     const isBroken = fleet.snapshot.unusable.has(key);
@@ -324,7 +327,7 @@ export class Budgets {
     const budget = new Budget(key, terms, isBroken, record.createdAt ?? 0);
     budget.tally = before?.tally ?? (tally && readTally(tally));
     this.#budgets.set(key, budget);
-    this.#index(namespace);
+    this.#counted.place(namespace);
     this.#orders(budget, shedding?.orders ?? []);
     return [namespace];
   }
@@ -334,12 +337,6 @@ export class Budgets {
       this.#moved.add(key);
       this.#woken.add(key);
     }
-  }
-
-  #index(namespace: string): void {
-    const all = [...this.#budgets.values()].filter(({ key }) => parseObjectKey(key).namespace === namespace);
-    this.#byNamespace.set(namespace, all.toSorted(byAge));
-    for (const budget of all) budget.isCrowded = false;
   }
 
   /** Returns the budgets whose sums have changed. */
@@ -379,7 +376,7 @@ export class Budgets {
 
   #budgetsOf(record: ObjectRecord): readonly Budget[] {
     const { namespace } = parseObjectKey(record.key);
-    const near = this.#byNamespace.get(namespace) ?? [];
+    const near = this.#counted.in(namespace);
     if (near.length === 0) return near;
     const { fleet } = this.#options;
     const labels = fleet.snapshot.objects.get(record.key)?.labels ?? record.manifest.labels;

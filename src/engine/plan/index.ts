@@ -24,7 +24,7 @@ export {
   type SheddingPlan,
   type ShedMember,
 } from './shedding.ts';
-export { firstTally, microsOf, readTally, storedTally, tallied, type Tally } from './tally.ts';
+export { countingRules, firstTally, microsOf, readTally, storedTally, tallied, type Tally } from './tally.ts';
 export {
   afterGrant,
   afterRefusal,

@@ -20,6 +20,7 @@ export const account = declareKind({
   countsForBrake: false,
   data: ({ credentialsSecretRef: secret }) =>
     secret ? [{ kind: 'Secret', name: secret.name, keys: [secret.key] }] : [],
+  spent: ({ tally }) => tally,
   state: accountState,
   columns: [
     columns.ready,
@@ -70,6 +71,18 @@ export const account = declareKind({
       .describe('For how long that lasts, in hours; absent while nothing burns.'),
     moneyAt: status.time.describe(
       'When these amounts were read. They are updated once a minute, or when the burn changes.',
+    ),
+    month: status.text.describe('The month in UTC that the next amounts are about, such as 2026-11.'),
+    since: status.time.describe(
+      'Since when it is counted: the begin of the month, or when it was counted first.',
+    ),
+    spentMicros: status.micros('What everything in the account has cost since then'),
+    estimatedMicros: status.micros('The part of that which nobody observed, because no manager was running'),
+    unattributedMicros: status.micros(
+      'What the balance has lost beside that, such as charges for something else',
+    ),
+    countedAt: status.time.describe(
+      'When these amounts were counted. They are updated once a minute while something costs, or when the burn changes.',
     ),
     prices: z
       .array(

@@ -1,5 +1,15 @@
 /** Account: there is nothing of it to be changed at the provider; its pass only reports how it is. */
-import { holdFor, inSync, shut, waitFor, type Gates, type Plan } from '../../engine/plan/index.ts';
+import {
+  holdFor,
+  inSync,
+  readTally,
+  shut,
+  storedTally,
+  waitFor,
+  type Gates,
+  type Plan,
+  type Tally,
+} from '../../engine/plan/index.ts';
 import { defineKind, quotasOf, type AccountOfObject, type View } from '../../engine/index.ts';
 import {
   parseObjectKey,
@@ -17,6 +27,7 @@ import {
   type StateStore,
 } from '../../state/index.ts';
 import type { Health } from '../../engine/status/index.ts';
+import { nextTally, spentFields } from './spent.ts';
 import { nextMoney, observedAccount, spendingStatement, type AccountFacts } from './status.ts';
 
 type AccountView = View<AccountSpec, never, undefined, AccountState>;
@@ -27,6 +38,8 @@ interface AccountLook {
   readonly isUsable: boolean;
   readonly facts: AccountFacts;
   readonly shownMoney: ShownMoney | undefined;
+  /** What was spent, to show and to store. */
+  readonly tally: Tally | undefined;
   /** Once the account has been read. */
   readonly gates: Gates | undefined;
 }
@@ -52,7 +65,13 @@ function accountLook(view: AccountView): AccountLook {
   };
   const gates = handle && read && fleet.gates(handle, read);
   const shownMoney = nextMoney(facts, record.kind.shownMoney);
-  return { record, isUsable: handle !== undefined, facts, shownMoney, gates };
+  const counted = record.kind.tally && readTally(record.kind.tally);
+  const rules = {
+    pollSeconds: handle?.spec.pollSeconds ?? 0,
+    isInCluster: fleet.snapshot.cluster !== undefined,
+  };
+  const tally = nextTally(facts, counted, rules);
+  return { record, isUsable: handle !== undefined, facts, shownMoney, tally, gates };
 }
 
 function accountOf(view: AccountView): AccountOfObject {
@@ -123,10 +142,10 @@ export const account = defineKind<AccountSpec, never, AccountLook, undefined, Ac
   released: (view) => view.record.deletionRequestedAt !== undefined && !inUse(view),
   look: accountLook,
   plan,
-  status: ({ facts, shownMoney, gates }) => ({
+  status: ({ facts, shownMoney, tally, gates }) => ({
     health: health(facts),
-    observed: observedAccount(facts, shownMoney),
-    kind: { shownMoney },
+    observed: { ...observedAccount(facts, shownMoney), ...(tally ? spentFields(tally) : {}) },
+    kind: { shownMoney, ...(tally ? { tally: storedTally(tally) } : {}) },
     revision: undefined,
     ...(gates ? { more: [['SpendingAllowed', spendingStatement(gates.spending)]] } : {}),
   }),

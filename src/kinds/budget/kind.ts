@@ -6,6 +6,7 @@
  * |--------------------------------------------|-------------------------------------------------------------------|
  * | has another scope than at first            | Hold: the first scope stays in force                              |
  * | is one too many for an object (more than 8) | Hold: it does not count for that object                          |
+ * | is one too many for the process (more than 1,000) | Hold: it does not count                       |
  * | has `mode: Shed`, and nothing is left to stop | Hold (shedding.ts); what is stopped, and what comes back, is stored |
  * | any other                                  | in sync; the amounts are stored once a minute                     |
  */
@@ -78,6 +79,11 @@ function plan(seen: BudgetLook): Plan {
   if (!sameValue(scope, view.terms.scope)) {
     const message = `a budget is always about the same: ${scopeText(view.terms.scope)} stays in force; take the change back, or write another budget`;
     return holdFor('ImmutableFieldChanged', message, { path: ['spec'] });
+  }
+  if (view.isBeyond) {
+    const message =
+      'more than 1,000 budgets are in this process; the youngest ones, such as this, do not count';
+    return holdFor('InvalidSpec', message, { path: ['spec'] });
   }
   if (view.isCrowded) {
     const message =

@@ -1,23 +1,8 @@
 /** What is remembered of a Budget. */
 import { z } from 'zod';
 import type { KindStateDeclaration } from '../../resources/parts/kind-state.ts';
+import { storedAmount as amount, storedTally as tally } from '../../resources/parts/tally.ts';
 import { selector } from './schema.ts';
-
-const amount = z.string().regex(/^-?\d{1,40}$/);
-
-/** Amounts are micro-USD times milliseconds (engine/plan/tally.ts). */
-const tally = z.object({
-  month: z.string(),
-  /** Unix milliseconds. */
-  since: z.number(),
-  at: z.number(),
-  spent: amount,
-  estimated: amount,
-  unattributed: amount,
-  burnMicros: amount,
-  balanceMicros: amount.optional(),
-  days: z.record(z.string(), amount),
-});
 
 const scope = z.discriminatedUnion('of', [
   z.object({ of: z.literal('labels'), selector }),

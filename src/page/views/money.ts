@@ -194,16 +194,18 @@ function accounts({ accounts: all }: Money): TemplateResult {
             <th scope="col" class="number">Balance</th>
             <th scope="col" class="number">Cost now</th>
             <th scope="col" class="number">Lasts</th>
+            <th scope="col" class="number">This month</th>
           </tr>
         </thead>
         <tbody>
           ${all.map(
-            ({ account, balanceMicros, burnMicrosPerHour, runwaySeconds }) =>
+            ({ account, balanceMicros, burnMicrosPerHour, runwaySeconds, forecastMicros }) =>
               html`<tr>
                 <td class="wide">${account}</td>
                 <td class="number">${balanceMicros === null ? '–' : usd(balanceMicros)}</td>
                 <td class="number">${perHour(burnMicrosPerHour ?? undefined)}</td>
                 <td class="number">${runwaySeconds === null ? '–' : duration(1000 * runwaySeconds)}</td>
+                <td class="number">${forecastMicros === null ? '–' : `about ${usd(forecastMicros)}`}</td>
               </tr>`,
           )}
         </tbody>

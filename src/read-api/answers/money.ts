@@ -7,7 +7,15 @@ import {
   type ManagedKind,
   type ObjectKey,
 } from '../../resources/index.ts';
-import { costReport, costsBy, type CostBy, type CostItem } from '../../shown/cost.ts';
+import {
+  accountRows,
+  aheadAt,
+  costReport,
+  costsBy,
+  type AccountRow,
+  type CostBy,
+  type CostItem,
+} from '../../shown/cost.ts';
 import { surveyor, type Holding } from '../../shown/survey.ts';
 import { sees, seesAccount, seesKey, type Reader } from '../fleet/reader.ts';
 import type { IndexedRow } from '../fleet/row.ts';
@@ -25,7 +33,17 @@ const expensiveShown = 20;
 export function moneyOf(context: AnswerContext, by: CostBy): Money {
   const accounts = visibleAccounts(context);
   const holdings = context.source.holdings();
-  const { currency, rows, unmanaged, total, by: shownBy } = costsOf(context, holdings, by);
+  // Who sees an account sees what all of it costs.
+  const all = holdings && surveyed(holdings);
+  const { currency, rows, unmanaged, total, by: shownBy } = costsOf(context, all, by);
+  const spent = new Map(
+    accountRows({
+      accounts: all?.accounts ?? [],
+      month: undefined,
+      fleet: all?.fleet,
+      nowMs: context.nowMs,
+    }).map((row) => [row.account, row]),
+  );
   return {
     currency,
     by: shownBy,
@@ -40,6 +58,9 @@ export function moneyOf(context: AnswerContext, by: CostBy): Money {
       balanceMicros: balanceMicros ?? null,
       burnMicrosPerHour: burnMicrosPerHour ?? null,
       runwaySeconds: runwaySeconds ?? null,
+      month: spent.get(name)?.month ?? null,
+      spentMicros: spent.get(name)?.spentMicros ?? null,
+      forecastMicros: spent.get(name)?.forecastMicros ?? null,
     })),
     isComplete: isComplete(context.source, holdings, accounts),
   };
@@ -47,22 +68,29 @@ export function moneyOf(context: AnswerContext, by: CostBy): Money {
 
 type Costs = ReturnType<typeof costsBy>;
 
-function costsOf(context: AnswerContext, holdings: Holdings | undefined, by: CostBy): Costs {
+function costsOf(context: AnswerContext, all: Surveyed | undefined, by: CostBy): Costs {
   const { index, source, reader } = context;
   const labelsOf = (key: ObjectKey) => source.labelsOf(key);
-  if (!holdings) return costsBy(recordedCosts(context), labelsOf, by);
-  const survey = surveyor(holdings.fleet);
-  const held = holdings.accounts.map(({ account, contents }) => ({
-    account,
-    holdings: survey(contents).filter((each) =>
-      isVisible(
-        each,
-        reader,
-        index.accounts.find(({ name }) => name === account),
-      ),
-    ),
-  }));
-  return costReport({ accounts: held, labelsOf, records: [], month: undefined }, by);
+  if (!all) {
+    const ahead = aheadAt(context.nowMs, { store: source.store });
+    return costsBy(recordedCosts(context), labelsOf, by, ahead);
+  }
+  const held = all.accounts.map(({ account, holdings: each }) => {
+    const seen = index.accounts.find(({ name }) => name === account);
+    return { account, holdings: each.filter((holding) => isVisible(holding, reader, seen)) };
+  });
+  const about = { labelsOf, records: [], month: undefined, fleet: all.fleet, nowMs: context.nowMs };
+  return costReport({ accounts: held, ...about }, by);
+}
+
+type Surveyed = ReturnType<typeof surveyed>;
+
+function surveyed({ accounts, fleet }: Holdings) {
+  const survey = surveyor(fleet);
+  return {
+    fleet,
+    accounts: accounts.map(({ account, contents }) => ({ account, holdings: survey(contents) })),
+  };
 }
 
 /** As statuses show them. What an account holds beside its objects is the rest of its sums. */

@@ -202,7 +202,15 @@ export const timeline = page(intent).extend({
   limits: text.describe('How far back it reaches.'),
 });
 
-const costRow = z.object({ name: text.nullable(), things: count, hourlyMicros: micros, unpriced: count });
+const costRow = z.object({
+  name: text.nullable(),
+  things: count,
+  hourlyMicros: micros,
+  aheadMicros: micros.describe(
+    'Until the month ends (UTC), at the burn of now with the schedules of fleets.',
+  ),
+  unpriced: count,
+});
 const sum = costRow.omit({ name: true });
 export const money = z.object({
   currency: text,
@@ -219,6 +227,11 @@ export const money = z.object({
       balanceMicros: micros.nullable(),
       burnMicrosPerHour: micros.nullable(),
       runwaySeconds: z.number().nullable(),
+      month: text.nullable().describe('In UTC. Null: nothing was counted yet.'),
+      spentMicros: micros.nullable(),
+      forecastMicros: micros
+        .nullable()
+        .describe('Spent, and what is ahead. Null: the month was not counted.'),
     }),
   ),
   isComplete: z.boolean().describe('False: an account can not be read.'),

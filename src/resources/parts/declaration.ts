@@ -104,6 +104,8 @@ export interface Traits<Name extends string, Spec, Referred extends string, Stat
     readonly tally: StoredTally | undefined;
     readonly shedding: StoredShedding | undefined;
   };
+  /** What was counted of an account. */
+  spent?(state: State): StoredTally | undefined;
   /** The spec without values that may be secret, as it is stored; default: all of it. */
   stored?(spec: Spec): object;
 

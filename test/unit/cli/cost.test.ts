@@ -1,10 +1,13 @@
-/** BI5: what `cost` shows adds up to what the accounts cost, whatever it is divided by. */
+/** BI5: what `cost` shows adds up to what the accounts cost, now and until the month ends, whatever it is divided by. */
 import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { costReport, type CostBy, type CostInputs } from '../../../src/shown/cost.ts';
 import { burnMicrosPerHour, serviceBurn } from '../../../src/engine/plan/index.ts';
-import { objectKey, ownerLabel, type ObjectKey } from '../../../src/resources/index.ts';
+import { accountKey, objectKey, ownerLabel, type ObjectKey } from '../../../src/resources/index.ts';
+import { storedTally, tallied, firstTally, type Tally } from '../../../src/engine/plan/index.ts';
 
+/** Ten hours before the month ends. */
+const nowMs = Date.UTC(2026, 10, 30, 14);
 const states = ['running', 'provisioning', 'paused', 'sleeping', 'deleting', 'error'];
 
 interface Thing {
@@ -39,10 +42,17 @@ function inputsOf(all: readonly (readonly Thing[])[]): CostInputs {
       const key = objectKey('ContainerService', value.namespace ?? 'default', value.id);
       labels.set(key, value.labels);
       const managedBy = value.namespace === undefined ? { is: 'nobody' } : { is: 'fleet', key };
-      return { things: { burn: serviceBurn }, value, managedBy };
+      return { kind: 'ContainerService', things: { burn: serviceBurn }, value, managedBy };
     }),
   })) as unknown as CostInputs['accounts'];
-  return { accounts: held, labelsOf: (key) => labels.get(key) ?? {}, records: [], month: undefined };
+  return {
+    accounts: held,
+    labelsOf: (key) => labels.get(key) ?? {},
+    records: [],
+    month: undefined,
+    fleet: undefined,
+    nowMs,
+  };
 }
 
 test('the rows and what is not managed are what all accounts cost', () => {
@@ -54,8 +64,86 @@ test('the rows and what is not managed are what all accounts cost', () => {
         parts.reduce((before, part) => before + part[field], 0);
       expect(total.hourlyMicros).toBe(Number(burnMicrosPerHour(all.flat() as never, [])));
       expect(sum('hourlyMicros')).toBe(total.hourlyMicros);
+      expect(total.aheadMicros).toBe(10 * total.hourlyMicros);
       expect([sum('things'), sum('unpriced')]).toEqual([total.things, total.unpriced]);
       expect(new Set(rows.map(({ name }) => name)).size).toBe(rows.length);
     }),
   );
+});
+
+const hourMs = 3_600_000;
+const llm = objectKey('ServiceFleet', 'shop', 'llm');
+
+/** Of a fleet with two replicas, one labelled `a`, that is to have six for two of the ten hours: from 18:00 to 20:00. */
+function scheduled(tally?: Tally): CostInputs {
+  const all: Thing[] = ['a', 'b'].map((team) => ({
+    id: `llm-${team}`,
+    state: 'running',
+    hourlyMicros: 1000,
+    namespace: 'shop',
+    labels: { team },
+  }));
+  const other: Thing = { id: 'web', state: 'running', hourlyMicros: 70, namespace: undefined, labels: {} };
+  const schedules = [
+    { name: 'evening', cron: '0 18 * * *', timeZone: 'UTC', durationMinutes: 120, replicas: 6 },
+  ];
+  const spec = { replicas: 2, minReplicas: 0, maxReplicas: 10, schedules };
+  const records = new Map<ObjectKey, object>([
+    [llm, { key: llm, kind: {}, manifest: { spec } }],
+    ...all.map(({ id }) => {
+      const key = objectKey('ContainerService', 'shop', id);
+      return [key, { key, derived: { owner: llm } }] as const;
+    }),
+    [
+      accountKey('default/account-0'),
+      { key: accountKey('default/account-0'), kind: tally ? { tally: storedTally(tally) } : {} },
+    ],
+  ]);
+  const fleet = {
+    snapshot: { objects: new Map() },
+    store: { record: (key: ObjectKey) => records.get(key) },
+  } as unknown as NonNullable<CostInputs['fleet']>;
+  const inputs = inputsOf([[...all, other]]);
+  return { ...inputs, fleet };
+}
+
+test('until the month ends, the schedule of a fleet counts, and its replicas share it among their groups', () => {
+  const { rows, unmanaged, total } = costReport(scheduled(), { by: 'label', key: 'team' });
+  const whole = 8 * 2000 + 2 * 6 * 1000;
+  expect(rows.map(({ name, aheadMicros }) => [name, aheadMicros])).toEqual([
+    ['a', whole / 2],
+    ['b', whole / 2],
+  ]);
+  expect([unmanaged.aheadMicros, total.aheadMicros]).toEqual([700, whole + 700]);
+});
+
+test('without a budget, the forecast of an account is what was counted, and what is ahead', () => {
+  const counting = { timeZone: 'UTC', gapMs: 600_000, mostDays: 400 };
+  const read = (at: number) => ({ at, burnMicros: 2070n, balanceMicros: undefined });
+  const began = firstTally(read(nowMs - 3 * hourMs), 'UTC');
+  const tally = tallied(began, read(nowMs - hourMs), counting);
+  const { accounts: found, total } = costReport(scheduled(tally), { by: 'account' });
+  expect(found).toEqual([
+    {
+      account: 'default/account-0',
+      month: '2026-11',
+      since: '2026-11-30T11:00:00Z',
+      spentMicros: 2 * 2070,
+      estimatedMicros: 2 * 2070,
+      unattributedMicros: 0,
+      // The hour since the last count is not shown as spent.
+      forecastMicros: 3 * 2070 + total.aheadMicros,
+    },
+  ]);
+  const later = costReport({ ...scheduled(tally), nowMs: nowMs + 11 * hourMs }, { by: 'account' });
+  expect(later.accounts).toMatchObject([{ month: '2026-11', forecastMicros: null }]);
+  const past = (month: string) => costReport({ ...scheduled(tally), month }, { by: 'account' }).accounts;
+  expect(past('2026-10')).toEqual([]);
+  expect(past('2026-11')).toEqual(found);
+});
+
+test('what is not counted has no row, and its burn of now is ahead', () => {
+  const { accounts: found, total } = costReport(scheduled(), { by: 'account' });
+  expect(found).toEqual([]);
+  expect(total.aheadMicros).toBeGreaterThan(0);
 });

@@ -177,10 +177,37 @@ describe('a file is refused with its line', () => {
     ],
     ['with an unknown variable', one("{name: a, deny: 'spec.x == 1', message: m}"), 'Unknown variable: spec'],
     ['with a second document', `${one("{name: a, deny: 'true', message: m}")}---\nx: 1\n`, 'second document'],
+    [
+      'with more than 200 rules',
+      `${head}rules:\n${Array.from({ length: 201 }, (_, index) => `  - {name: r${index}, deny: 'true', message: m}\n`).join('')}`,
+      'policy.yaml:4: rules',
+    ],
+    [
+      'with a rule of 64 letters',
+      one(`{name: ${'n'.repeat(64)}, deny: 'true', message: m}`),
+      'rules[0].name',
+    ],
+    [
+      'with a message of 513 letters',
+      one(`{name: a, deny: 'true', message: ${'m'.repeat(513)}}`),
+      'rules[0].message',
+    ],
+    [
+      'with `when` of more than 4,096 characters',
+      one(`{name: a, when: "'${'x'.repeat(4092)}' == ''", deny: 'true', message: m}`),
+      'rules[0].when',
+    ],
     ['that is no YAML', `${head}rules: [\n`, 'policy.yaml:'],
     ['that is empty', '', 'has no document'],
   ])('%s', (_what, text, message) => {
     expect(() => readRules('policy.yaml', text)).toThrow(message);
+  });
+
+  test('which is as large as allowed is none of these', () => {
+    const rule = (index: number) =>
+      `  - {name: ${`r${index}`.padEnd(63, 'n')}, deny: 'true', message: ${'m'.repeat(512)}}\n`;
+    const text = `${head}rules:\n${Array.from({ length: 200 }, (_, index) => rule(index)).join('')}`;
+    expect(() => readRules('policy.yaml', text)).not.toThrow();
   });
 
   test.each([

@@ -3,6 +3,7 @@ import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { Budget } from '../../../../src/engine/money/budget.ts';
 import { budgetGate } from '../../../../src/engine/money/budget-gate.ts';
+import { firstTally, tallied } from '../../../../src/engine/plan/index.ts';
 import { askedOf, heldFor, moreFor, noPart, type Part } from '../../../../src/engine/money/budget-part.ts';
 import type { BudgetFigures, Cost } from '../../../../src/engine/plan/index.ts';
 import { objectKey, type BudgetTerms } from '../../../../src/resources/index.ts';
@@ -64,9 +65,10 @@ const world: fc.Arbitrary<World> = fc.record({
   part: parts,
 });
 
-function ask({ each, part }: World, cost: Cost, replaces: boolean) {
+function ask({ each, part }: World, cost: Cost, replaces: boolean, tally?: Budget['tally']) {
   const budgets = each.map((given, index) => {
     const budget = new Budget(objectKey('Budget', 'default', `b${index}`), given.terms, given.isBroken, 0);
+    budget.tally = tally;
     return [budget, given.figures] as const;
   });
   const byBudget = new Map(budgets);
@@ -124,6 +126,41 @@ describe('a budget', () => {
       { numRuns: 2000 },
     );
     expect(passed).toBeGreaterThan(20);
+  });
+
+  test('states of a month what is not known of it', () => {
+    const at = (text: string) => Date.parse(text);
+    const counting = { timeZone: 'UTC', gapMs: 600_000, mostDays: 400 };
+    const read = (text: string) => ({ at: at(text), burnMicros: 1n, balanceMicros: undefined });
+    const message = (tally: Budget['tally']) => {
+      const limited = {
+        terms: {
+          ...fc.sample(terms, 1)[0],
+          limits: { monthlyMicros: 10 },
+          timeZone: 'UTC',
+          unpriced: 'Allow',
+        },
+        figures: {
+          burnMicros: 1n,
+          reservedMicros: 0n,
+          spentMicros: 9n,
+          monthLeftMs: hourMs,
+          balanceMicros: undefined,
+        },
+        isBroken: false,
+      } as World['each'][number];
+      return ask(
+        { each: [limited], part: noPart },
+        { ...known, beforeMicros: 0n, afterMicros: 5n },
+        false,
+        tally,
+      )?.message;
+    };
+    const later = firstTally(read('2026-11-12T08:00:00Z'), 'UTC');
+    expect(message(later)).toContain('what this month cost before 2026-11-12T08:00:00Z is not known');
+    expect(message(undefined)).toContain('what this month has cost is not known');
+    const whole = tallied(later, read('2026-12-03T00:00:00Z'), counting);
+    expect(message(whole)).not.toContain('not known');
   });
 
   test('counts of an object what is greater: what is reserved for it, or what is kept for it (BI2)', () => {
