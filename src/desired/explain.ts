@@ -118,7 +118,7 @@ export function explain(
       { path: showable(path, value), message, remedy: remedy ?? (rest.join('; ') || 'correct it'), isRule },
     ];
   });
-  const kept: Finding[] = withoutConsequences(findings);
+  const kept: Finding[] = withoutConsequences(withoutRepetitions(findings));
   const shown = kept.slice(0, limits.problemsPerDocument);
   const left = kept.length - shown.length;
   if (left > 0) {
@@ -129,6 +129,17 @@ export function explain(
     });
   }
   return shown;
+}
+
+/** A whole number that is too large is too large for its field as well. */
+function withoutRepetitions(findings: readonly Found[]): Found[] {
+  const seen = new Set<string>();
+  return findings.filter(({ path, message }) => {
+    const text = JSON.stringify([path, message]);
+    const isNew = !seen.has(text);
+    seen.add(text);
+    return isNew;
+  });
 }
 
 /** `isRule`: it is about several fields. */

@@ -11,6 +11,8 @@ export interface ObservedBudget {
   readonly terms: BudgetTerms;
   readonly figures: BudgetFigures;
   readonly counts: (key: ObjectKey) => boolean;
+  /** Whether the object waits for it, and not for another budget. */
+  readonly isAwaitedBy: (key: ObjectKey) => boolean;
 }
 
 const hourMs = 3_600_000n;
@@ -21,12 +23,18 @@ export function planBudgets(
 ): PlanBudget[] {
   return budgets
     .toSorted((left, right) => (left.key < right.key ? -1 : 1))
-    .flatMap((budget) => linesOf(budget, results));
+    .flatMap((budget) => linesOf(budget, results, (key) => isAwaited(budget, key, budgets)));
+}
+
+/** A fleet waits for what its replicas would cost, and no budget knows it by name. */
+function isAwaited(budget: ObservedBudget, key: ObjectKey, budgets: readonly ObservedBudget[]): boolean {
+  return budget.isAwaitedBy(key) || !budgets.some((each) => each.isAwaitedBy(key));
 }
 
 function linesOf(
   { key, terms, figures, counts }: ObservedBudget,
   results: ReadonlyMap<ObjectKey, PassResult>,
+  isAwaitedBy: (key: ObjectKey) => boolean,
 ): PlanBudget[] {
   const { namespace, name } = parseObjectKey(key);
   const { burnMicros, spentMicros, monthLeftMs, balanceMicros } = figures;
@@ -35,7 +43,7 @@ function linesOf(
   const then = burnMicros + delta > 0n ? burnMicros + delta : 0n;
   const forecast = (burn: bigint) => spentMicros + (burn * BigInt(Math.floor(monthLeftMs))) / hourMs;
   const waiting = members
-    .filter(([, { plan }]) => plan.kind === 'wait' && entryOf(plan.reason).forBudget)
+    .filter(([each, { plan }]) => plan.kind === 'wait' && entryOf(plan.reason).forBudget && isAwaitedBy(each))
     .map(([each]) => each);
   const { hourlyMicros, monthlyMicros, runwayHours } = terms.limits;
   const line = (limit: string, limitMicros: bigint, nowMicros: bigint, thenMicros: bigint): PlanBudget => ({

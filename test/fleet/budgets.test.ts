@@ -232,6 +232,11 @@ test('the balance of an account has to last, and an annotation lets an object pa
     names(10).map((name, at) => service(name, {}, at === index ? until : undefined)),
   );
   await fleet.until(`ContainerService/app-${index}`, 'Ready', 'True');
+  const stated = await eventually('the budget states it', async () => {
+    const { message = '' } = (await fleet.condition('Budget/team', 'WithinBudget')) ?? {};
+    return message.includes('allow-overspend-until') && message;
+  });
+  expect(stated).toContain(`ContainerService app-${index} until 2999-01-01T00:00:00Z`);
 });
 
 testInFolder(
@@ -302,9 +307,9 @@ testInFolder(
         limit: 'hourlyMicros',
         thenMicros: 6 * each,
         verdict: 'ok',
-        waiting: [`${kind}/${namespace}/d`],
+        waiting: [],
       },
-      { name: 'wide', limit: 'monthlyMicros', verdict: 'ok' },
+      { name: 'wide', limit: 'monthlyMicros', verdict: 'ok', waiting: [] },
     ]);
     const { stdout } = await fleetkeeper(['plan', ...fleet.flags]);
     expect(stdout).toContain(

@@ -53,7 +53,7 @@ function* attempts({ seed: known, crowd = 'priced' }: Mutant<unknown>): Iterable
   if (known !== undefined) yield { seed: known, crowd };
   for (let seed = 1; seed <= mostSeeds; seed += 1) {
     // It has neither fleets nor budgets.
-    if (!['small', 'fleets', 'contested', 'roaming', 'budgeted'].includes(crowd))
+    if (!['small', 'fleets', 'contested', 'roaming', 'budgeted', 'shedding'].includes(crowd))
       yield { seed, crowd: 'small' };
     if (seed !== known) yield { seed, crowd };
   }

@@ -34,6 +34,7 @@ export interface Document {
   readonly kind: UserKind;
   readonly name: string;
   readonly annotations: Record<string, string>;
+  readonly labels?: Record<string, string>;
   readonly spec: Json;
 }
 
@@ -171,8 +172,8 @@ export function edited(
   return { ...document, spec };
 }
 
-export function manifestOf({ kind, name, annotations: given, spec }: Document): object {
-  return { apiVersion, kind, metadata: { name, annotations: given }, spec };
+export function manifestOf({ kind, name, annotations: given, labels, spec }: Document): object {
+  return { apiVersion, kind, metadata: { name, annotations: given, ...(labels ? { labels } : {}) }, spec };
 }
 
 export const secrets = ['robot-1', 'robot-2'].map((name) => ({

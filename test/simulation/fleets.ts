@@ -189,13 +189,22 @@ function isOpen({ cron, durationMinutes }: Json, wallMs: number): boolean {
   return sinceMs < durationMinutes * 60_000;
 }
 
-/** Section 8: the effective number. */
-export function wantedCount(spec: Json, wallMs: number): number {
+/** Section 8: the effective number, and the one below which no budget brings it. */
+function countsOf(spec: Json, wallMs: number): { readonly want: number; readonly least: number } {
   const { replicas = 1, minReplicas = 0, maxReplicas = 1000, schedules = [] } = spec;
   const open: Json = schedules.find((schedule: Json) => isOpen(schedule, wallMs)) ?? {};
   const most = open.maxReplicas ?? Math.max(maxReplicas, open.minReplicas ?? 0);
   const least = Math.min(open.minReplicas ?? minReplicas, most);
-  return Math.max(Math.min(open.replicas ?? replicas, most), least);
+  return { want: Math.max(Math.min(open.replicas ?? replicas, most), least), least };
+}
+
+/** But for budgets. */
+export function wantedCount(spec: Json, wallMs: number): number {
+  return countsOf(spec, wallMs).want;
+}
+
+export function leastCount(spec: Json, wallMs: number): number {
+  return countsOf(spec, wallMs).least;
 }
 
 function share(value: number | string, of: number): number {
@@ -209,9 +218,11 @@ export interface Limits {
   readonly floor: number;
 }
 
-export function limitsOf(spec: Json, wallMs: number): Limits {
+/** `cap`: a budget wants no more. */
+export function limitsOf(spec: Json, wallMs: number, cap = Number.POSITIVE_INFINITY): Limits {
   const { maxSurge = 1, maxUnavailable = 0 } = spec.update ?? {};
-  const want = wantedCount(spec, wallMs);
+  const { want: asked, least } = countsOf(spec, wallMs);
+  const want = Math.min(asked, Math.max(cap, least));
   const surge = Math.ceil(share(maxSurge, want));
   // Rounded, both may be 0. Then nothing could ever be updated.
   const unavailable = Math.max(Math.floor(share(maxUnavailable, want)), surge === 0 ? 1 : 0);
@@ -345,7 +356,8 @@ export function mendedFleet(
   const { perReplica } = spec.storage ?? {};
   if (perReplica) spec.storage = { perReplica: { ...perReplica, expansion: 'PauseService' } };
   const fields = 'httpPort,command,sleepAfterMinutes,env';
-  const metadata = { annotations: { [annotations.leaveFields]: fields } };
+  const { labels } = given.metadata ?? {};
+  const metadata = { ...(labels ? { labels } : {}), annotations: { [annotations.leaveFields]: fields } };
   return { ...document, spec: { ...spec, template: { metadata, spec: { ...template.spec, ...hidden } } } };
 }
 

@@ -43,7 +43,7 @@ const long: ReadonlySet<number> = new Set([
 export function runsEachTime({ seed, place, crowd }: Regression): boolean {
   return (
     place === 'folder' &&
-    !['forged', 'fleets', 'templated', 'contested', 'roaming'].includes(crowd) &&
+    !['forged', 'fleets', 'templated', 'contested', 'roaming', 'shedding'].includes(crowd) &&
     !long.has(seed)
   );
 }
@@ -673,5 +673,18 @@ export const regressions: readonly Regression[] = [
     'a draining replica that was gone waited for a task that could not be registered there',
     8,
     'fleets',
+  ),
+  inFolder(
+    'what was ordered for a budget, and had gone before a read showed that, did not count for `maxPerMinute`',
+    7,
+    'shedding',
+  ),
+  inFolder('the checker took the labels of a fleet for those of its replicas', 14, 'shedding'),
+  inDialect(
+    'the checker counted a stop that was refused, and then repeated, as two',
+    29,
+    'folder',
+    'resources-texts',
+    'shedding',
   ),
 ];

@@ -97,13 +97,14 @@ const givenCrowd = crowdNames.find((name) => name === values.crowd);
 if (values.crowd !== undefined && !givenCrowd) throw new Error(`--crowd is one of ${crowdNames.join(', ')}`);
 
 /**
- * One seed in four has fleets: one in eight those that choose among places, and one in sixteen those with templates. One in sixteen has a
- * budget.
+ * One seed in four has fleets: one in eight those that choose among places, and one in sixteen those with templates. One in 32 has a
+ * budget, and one in 32 several and fleets.
  */
 function crowdOf(seed: number): CrowdName {
   if (givenCrowd) return givenCrowd;
   if (seed % 16 === 7) return 'templated';
-  if (seed % 16 === 5) return 'budgeted';
+  if (seed % 32 === 5) return 'budgeted';
+  if (seed % 32 === 21) return 'shedding';
   if (seed % 8 === 3) return 'contested';
   return seed % 4 === 3 ? 'fleets' : 'forged';
 }

@@ -23,6 +23,7 @@ import { answerDialects, dialectNamed } from '../dialects/index.ts';
 import { stream } from './random-port.ts';
 import type { SeededRandom } from '../support/seeded-random.ts';
 import { fleetActions, fleetSlots, rareEdits, type FleetDeed } from './fleet-script.ts';
+import { sheddingScript } from './shedding-script.ts';
 import { neighbourDeeds, type NeighbourDeed } from './neighbours.ts';
 import type { UserKind } from './documents.ts';
 
@@ -72,7 +73,9 @@ export interface Script {
   readonly isContested: boolean;
   /** They may be in four regions, of which one at a time has capacity. */
   readonly isRoaming: boolean;
-  /** Documents of a budget, one after the other; the first one is there from the start. */
+  /** Objects have what budgets ask for: labels of teams, priorities, exemptions; and fleets have a least number of replicas. */
+  readonly hasTeams: boolean;
+  /** Documents of budgets, one after the other; in a world with one, it is there from the start. */
   readonly budgets: readonly BudgetEdit[];
   /** When what runs becomes more expensive, and how: all of it costs so many per cent of what it did. */
   readonly priceRises: readonly { readonly atMs: number; readonly percent: number }[];
@@ -80,8 +83,14 @@ export interface Script {
 
 export interface BudgetEdit {
   readonly atMs: number;
-  /** Of the account, with all that is in it; or of what is declared in the namespace. */
-  readonly scope: 'account' | 'namespace';
+  /** Undefined: `team`. */
+  readonly name?: string;
+  /** It is removed then. */
+  readonly isRemoved?: true;
+  /** Of the account, with all that is in it; of what is declared in the namespace; or of what has the label of a team. */
+  readonly scope: 'account' | 'namespace' | 'labels';
+  /** That team. */
+  readonly team?: string;
   readonly hourlyMicros: number;
   readonly mode: 'Gate' | 'Shed';
   readonly shed: {
@@ -133,6 +142,8 @@ interface Crowd {
   readonly hasTemplates?: boolean;
   /** Whether there is a budget (budgets.ts). */
   readonly hasBudgets?: boolean;
+  /** Whether there are several, and all that goes with them (shedding-script.ts). */
+  readonly hasTeams?: boolean;
   /** Whether they choose among places, and what they rest on changes (contested.ts, attacks.ts). */
   readonly isContested?: boolean;
   /** Whether they may be in four regions, of which one at a time has capacity. */
@@ -260,6 +271,7 @@ const crowds = {
     hasBudgets: true,
     turmoilMinutes: [5, 10, 20],
   },
+  shedding: { ...fleets, services: 4, hasBudgets: true, hasTeams: true, turmoilMinutes: [10, 20] },
   contested: { ...fleets, isContested: true, turmoilMinutes: [10, 20, 40] },
   roaming: { ...fleets, hasShortages: false, isContested: true, isRoaming: true, turmoilMinutes: [20, 40] },
   // A quarter of the computing: for many seeds of each dialect.
@@ -290,7 +302,7 @@ export function scriptOf(
 ): Script {
   const script = { ...folderScript(seed, crowds[crowd]), dialect };
   const { hides } = dialectNamed(dialect);
-  const isCalm = script.isContested && stream(seed, 'calm').chance(0.6);
+  const isCalm = (script.isContested || script.hasTeams) && stream(seed, 'calm').chance(0.6);
   // A cluster kills processes at any moment.
   if (place === 'cluster') {
     const inCluster = clusterScript(
@@ -480,8 +492,13 @@ function folderScript(seed: number, crowd: Crowd): Script {
     hasShortages: crowd.hasShortages ?? (hasFleets && stream(seed, 'shortages of fleets').chance(0.5)),
     hasFleets,
     hasTemplates: crowd.hasTemplates ?? false,
-    budgets: crowd.hasBudgets ? drawBudgets(seed, healAtMs) : [],
-    priceRises: crowd.hasBudgets ? drawRises(stream(seed, 'rises of prices'), healAtMs) : [],
+    hasTeams: crowd.hasTeams ?? false,
+    ...(crowd.hasTeams
+      ? sheddingScript(seed, healAtMs)
+      : {
+          budgets: crowd.hasBudgets ? drawBudgets(seed, healAtMs) : [],
+          priceRises: crowd.hasBudgets ? drawRises(stream(seed, 'rises of prices'), healAtMs) : [],
+        }),
     isContested,
     isRoaming,
     money: crowd.countsMoney ? drawMoney(stream(seed, 'money')) : undefined,

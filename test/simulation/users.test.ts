@@ -21,6 +21,7 @@ function people(isUnfound: (key: ObjectKey) => boolean): Users {
     mayHaveSchedules: false,
     mayHaveTemplates: false,
     contested: undefined,
+    hasTeams: false,
   });
   users.write({ atMs: 0, do: 'write', slot: 0, seed: 1 });
   return users;

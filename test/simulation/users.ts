@@ -16,10 +16,12 @@ import {
   withTemplate,
 } from './fleets.ts';
 import type { Action, BudgetEdit, Slot } from './script.ts';
+import { ofSomeTeam } from './shedding-script.ts';
 import type { DocumentStore } from './place.ts';
 import type { Json, Wanted } from './watch.ts';
 
 export const accountName = 'default';
+const firstBudget = 'team';
 
 export interface UsersOptions {
   readonly documentStore: DocumentStore;
@@ -36,6 +38,8 @@ export interface UsersOptions {
   readonly mayHaveTemplates: boolean;
   /** Fleets may have steps, and candidates in these regions. Undefined: neither. */
   readonly contested: readonly string[] | undefined;
+  /** Objects have labels of teams, and what they ask of budgets. */
+  readonly hasTeams: boolean;
 }
 
 const copied: ReadonlySet<string> = new Set(['ContainerService', 'StorageVolume', 'ServiceTemplate']);
@@ -50,7 +54,11 @@ export class Users {
   readonly #histories = new Map<ObjectKey, Wanted[]>();
   readonly wanted = new Map<ObjectKey, Wanted>();
   /** What there has been of a budget, the latest last. */
-  readonly budgetEdits: { readonly atMs: number; readonly edit: BudgetEdit | undefined }[] = [];
+  readonly budgetEdits: {
+    readonly atMs: number;
+    readonly name: string;
+    readonly edit: BudgetEdit | undefined;
+  }[] = [];
   /** Objects that have been declared, the same name counted again after it was removed. */
   lives = 0;
 
@@ -71,12 +79,13 @@ export class Users {
     this.editAccount({}, annotations);
   }
 
-  /** Undefined: there is none any more. */
-  writeBudget(edit: BudgetEdit | undefined): void {
+  writeBudget(edit: BudgetEdit): void {
     const { documentStore, nowMs } = this.#options;
-    this.budgetEdits.push({ atMs: nowMs(), edit });
-    if (edit) documentStore.write('budget', budgetManifest(edit));
-    else documentStore.remove('budget');
+    const { name = firstBudget, isRemoved } = edit;
+    this.budgetEdits.push({ atMs: nowMs(), name, edit: isRemoved ? undefined : edit });
+    const file = name === firstBudget ? 'budget' : `budget-${name}`;
+    if (isRemoved) documentStore.remove(file);
+    else documentStore.write(file, budgetManifest(name, edit));
     documentStore.publish();
   }
 
@@ -106,6 +115,8 @@ export class Users {
         key,
         name,
         spec: placeInFleet(key) ? replicaSpec(key, spec) : volumeSpec(spec),
+        labels: spec.template.metadata?.labels ?? {},
+        annotations: spec.template.metadata?.annotations ?? {},
         atMs,
       }));
     return [...own, ...asReplica].sort((left, right) => left.atMs - right.atMs);
@@ -137,7 +148,11 @@ export class Users {
     const key = objectKey(kind, 'default', name);
     const present = this.#documents.get(key);
     if (present) {
-      this.#put(key, edited(present, random, this.#editFleet));
+      const other = edited(present, random, this.#editFleet);
+      this.#put(
+        key,
+        this.#options.hasTeams ? ofSomeTeam(other, random, this.#options.nowMs(), false) : other,
+      );
       return;
     }
     if (this.#options.isInTheWay?.(key)) return;
@@ -148,7 +163,8 @@ export class Users {
       if (this.#options.mayHaveTemplates) editTemplateRef(fleet.spec, random);
       const { contested } = this.#options;
       if (contested) editContest(fleet.spec, random, contested);
-      this.#put(key, fleet);
+      const { hasTeams, nowMs } = this.#options;
+      this.#put(key, hasTeams ? ofSomeTeam(fleet, random, nowMs(), true) : fleet);
       return;
     }
     const documents = [...this.#documents.values()];
@@ -168,7 +184,8 @@ export class Users {
     const volume: string | undefined = document.spec.storage?.volumeRef?.name;
     if (volume !== undefined && !volumes.includes(volume)) return;
     this.lives += 1;
-    this.#put(key, document);
+    const { hasTeams, nowMs } = this.#options;
+    this.#put(key, hasTeams ? ofSomeTeam(document, random, nowMs(), true) : document);
   }
 
   /**
@@ -292,7 +309,8 @@ export class Users {
 
   #taken(key: ObjectKey, document: Document): void {
     this.#documents.set(key, document);
-    const wanted = { key, name: document.name, spec: document.spec, atMs: this.#options.nowMs() };
+    const { name, spec, labels = {}, annotations } = document;
+    const wanted = { key, name, spec, labels, annotations, atMs: this.#options.nowMs() };
     this.wanted.set(key, wanted);
     this.#histories.set(key, [...(this.#histories.get(key) ?? []), wanted]);
   }
@@ -322,13 +340,17 @@ export class Users {
   }
 }
 
-function budgetManifest({ scope, hourlyMicros, mode, shed }: BudgetEdit): Json {
-  const of = scope === 'account' ? { accountRef: { name: accountName } } : { namespace: true };
+function budgetManifest(name: string, { scope, team, hourlyMicros, mode, shed }: BudgetEdit): Json {
+  const scopes = {
+    account: { accountRef: { name: accountName } },
+    namespace: { namespace: true },
+    labels: { selector: { matchLabels: { team } } },
+  };
   return {
     apiVersion: 'fleetkeeper.dev/v1alpha1',
     kind: 'Budget',
-    metadata: { name: 'team' },
-    spec: { ...of, limits: { hourlyMicros }, mode, shed },
+    metadata: { name },
+    spec: { ...scopes[scope], limits: { hourlyMicros }, mode, shed },
   };
 }
 

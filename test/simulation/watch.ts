@@ -77,6 +77,8 @@ export interface Wanted {
   readonly key: ObjectKey;
   readonly name: string;
   readonly spec: Json;
+  readonly labels?: Readonly<Record<string, string>>;
+  readonly annotations?: Readonly<Record<string, string>>;
   /** Milliseconds since the beginning of the run. */
   readonly atMs: number;
 }
@@ -106,8 +108,14 @@ export interface View {
   soursSince?(check: string, wallMs: number): boolean;
   /** By key; what the users have written, whatever the source shows. */
   readonly wanted: ReadonlyMap<ObjectKey, Wanted>;
-  /** What there has been of a budget, the latest last. */
-  readonly budgetEdits: readonly { readonly atMs: number; readonly edit: BudgetEdit | undefined }[];
+  /** What there has been of budgets, the latest last. */
+  readonly budgetEdits: readonly {
+    readonly atMs: number;
+    readonly name: string;
+    readonly edit: BudgetEdit | undefined;
+  }[];
+  /** The lowest price of anything that there has been, as a part of the usual one. */
+  readonly cheapest: number;
   /** Everything that was ever asked for the key, the latest last. */
   history(key: ObjectKey): readonly Wanted[];
   /** Somebody removed its document a short while ago, whether or not it was written again. */

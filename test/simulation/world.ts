@@ -44,7 +44,7 @@ import { stream } from './random-port.ts';
 import { Shortage } from './shortage.ts';
 import { Scheduler } from './scheduler.ts';
 import { secretIn } from './secrets.ts';
-import type { Action, Deed, Script } from './script.ts';
+import type { Action, BudgetEdit, Deed, Script } from './script.ts';
 import { hasOpenOutcome } from './state.ts';
 import { marked } from './truth.ts';
 import { Users } from './users.ts';
@@ -86,6 +86,14 @@ const longestUnnoticedMs = 70_000;
 const longestBrokenMs = 600_000;
 /** After the folder can be read again, all of it is taken in. */
 const longestTakenInMs = 60_000;
+
+/** The lowest price list of a contested world, of the usual one (attacks.ts). */
+const cheapestList = 0.25;
+
+function cheapestOf({ isContested, priceRises }: Script): number {
+  const falls = priceRises.filter(({ percent }) => percent < 100);
+  return falls.reduce((part, { percent }) => (part * percent) / 100, isContested ? cheapestList : 1);
+}
 
 export async function run(script: Script, options: RunOptions = {}): Promise<Result> {
   const world = new World(script, options);
@@ -208,6 +216,7 @@ class World {
       mayHaveSchedules: !faults.has('jump-clock'),
       mayHaveTemplates: script.hasTemplates,
       contested: script.isContested ? this.#regions() : undefined,
+      hasTeams: script.hasTeams,
     });
     this.#neighbours = script.hasNeighbours ? this.#createNeighbours() : undefined;
     this.#hostileEdits = new HostileEdits(this.#users, documentStore, scheduler);
@@ -557,7 +566,8 @@ class World {
     const { state } = this.#place;
     const isFound = ({ key, deletionRequestedAt, creationInDoubt, kind }: ObjectRecord) => {
       const fleet = ownerOf(state, key);
-      const isWanted = parseObjectKey(key).kind === 'Account' || this.#users.wanted.has(fleet ?? key);
+      const isWanted =
+        ['Account', 'Budget'].includes(parseObjectKey(key).kind) || this.#users.wanted.has(fleet ?? key);
       const isLeaving = deletionRequestedAt !== undefined && fleet === undefined;
       const { registration, pausedFor }: Json = kind;
       const isSettled =
@@ -595,16 +605,25 @@ class World {
     if (isUnfound()) await scheduler.run(scheduler.nowMs + longestTakenInMs, () => !isUnfound());
   }
 
-  /** There is none any more, or there is room for all: what is shed comes back by itself. */
-  #endBudgets(): void {
-    const last = this.#script.budgets.at(-1);
-    if (last) this.#users.writeBudget(last.mode === 'Shed' ? { ...last, hourlyMicros: 10 ** 12 } : undefined);
+  /** Those that there are. */
+  #budgets(): BudgetEdit[] {
+    const { budgetEdits } = this.#users;
+    const latest = new Map(budgetEdits.map(({ name, edit }) => [name, edit]));
+    return [...latest.values()].flatMap((edit) => edit ?? []);
   }
 
-  /** BI4: with room for all, what is shed comes back. Then the budget goes. */
+  /** There is none any more, or there is room for all: what is shed comes back by itself. */
+  #endBudgets(): void {
+    for (const { isRemoved: _, ...edit } of this.#budgets())
+      this.#users.writeBudget(
+        edit.mode === 'Shed' ? { ...edit, hourlyMicros: 10 ** 12 } : { ...edit, isRemoved: true },
+      );
+  }
+
+  /** BI4: with room for all, what is shed comes back. Then the budgets go. */
   async #watchComeback(failed: () => boolean): Promise<void> {
-    const last = this.#script.budgets.at(-1);
-    if (last?.mode !== 'Shed' || failed()) return;
+    const budgets = this.#budgets();
+    if (budgets.length === 0 || failed()) return;
     const scheduler = this.#scheduler;
     const left = () => (this.#script.seed % 2 === 1 ? stillShed(this.#view()) : undefined);
     const untilMs = scheduler.nowMs + longestHealingMs;
@@ -612,7 +631,7 @@ class World {
       await scheduler.run(scheduler.nowMs + 5000, failed);
     const forgotten = failed() ? undefined : left();
     if (forgotten !== undefined) this.#violated('BI4', forgotten);
-    this.#users.writeBudget(undefined);
+    for (const edit of budgets) this.#users.writeBudget({ ...edit, isRemoved: true });
   }
 
   #hides(what: 'environment' | 'fields'): boolean {
@@ -672,6 +691,7 @@ class World {
       minimumBalanceMicros,
       jumpsClock: this.#script.faults.has('jump-clock'),
       isContested: this.#script.isContested,
+      cheapest: cheapestOf(this.#script),
       changedAtMs: () => this.#changedAtMs(),
       soursSince: (check: string, wallMs: number) =>
         !this.#script.faults.has('jump-clock') && this.#attacks?.soursSince(check, wallMs - epochMs) === true,

@@ -1,6 +1,6 @@
 /** Why an object has to wait for a budget with what it is to cost. The rules are in plan/budget.ts. */
-import { dayAt, parseRfc3339, rfc3339, type Clock } from '../../base/index.ts';
-import { annotations, parseObjectKey, type ObjectKey } from '../../resources/index.ts';
+import { dayAt, rfc3339, type Clock } from '../../base/index.ts';
+import { parseObjectKey, type ObjectKey } from '../../resources/index.ts';
 import type { Fleet } from '../fleet/fleet.ts';
 import {
   byRank,
@@ -15,7 +15,7 @@ import {
   type Gate,
 } from '../plan/index.ts';
 import type { Budget } from './budget.ts';
-import { askedOf, moreFor, type Part } from './budget-part.ts';
+import { askedOf, moreFor, overspendUntil, type Part } from './budget-part.ts';
 
 interface BudgetGateOptions {
   readonly budgets: {
@@ -44,7 +44,7 @@ export function budgetGate(
   const record = fleet.store.record(key);
   const given = record ? fleet.planned(record).annotations : {};
   const wallMs = clock.wallMs();
-  if (isAhead(given[annotations.allowOverspendUntil], wallMs)) return undefined;
+  if ((overspendUntil(given) ?? 0) > wallMs) return undefined;
   const part = budgets.partOf(key);
   const increase = increaseOf(cost, part, replaces);
   if (increase === 0n && cost.basis !== 'unknown') return undefined;
@@ -167,8 +167,3 @@ function* merged(one: Iterator<Claim>, other: Iterator<Claim>, unpriced: bigint)
 }
 
 const mostCompared = 1000;
-
-function isAhead(time: string | undefined, nowMs: number): boolean {
-  const untilMs = time === undefined ? undefined : parseRfc3339(time);
-  return untilMs !== undefined && untilMs > nowMs;
-}

@@ -1,6 +1,7 @@
 /** What one object adds to the sums of its budgets. */
 import type { wire } from '../../api/index.ts';
-import { parseObjectKey, traitsOf, type Asked, type ObjectKey } from '../../resources/index.ts';
+import { parseRfc3339 } from '../../base/index.ts';
+import { annotations, parseObjectKey, traitsOf, type Asked, type ObjectKey } from '../../resources/index.ts';
 import type { ObjectRecord, StateStore } from '../../state/index.ts';
 import type { AccountHandle } from '../accounts.ts';
 import type { Fleet } from '../fleet/fleet.ts';
@@ -31,6 +32,8 @@ export interface Part {
   readonly extras: readonly string[];
   /** It is wanted, nothing of it exists, and nothing was asked for: what it would cost, as far as that is known. */
   readonly unmade: bigint | undefined;
+  /** Until then it waits for no budget (Unix milliseconds), if its author has asked for that. */
+  readonly passesUntil: number | undefined;
 }
 
 export const noPart: Part = {
@@ -46,6 +49,7 @@ export const noPart: Part = {
   spare: 0n,
   extras: [],
   unmade: undefined,
+  passesUntil: undefined,
 };
 
 export interface PartSources {
@@ -86,7 +90,8 @@ export function partOf(record: ObjectRecord, sources: PartSources, before: Part 
   const things = thingsOf(record, sources);
   const { micros: reserved, askedMicros } = money.reservations.microsOf(key);
   const { kind } = parseObjectKey(key);
-  const { spec } = fleet.planned(record);
+  const { spec, annotations: given } = fleet.planned(record);
+  const passesUntil = overspendUntil(given);
   const asked = traitsOf(kind).asks?.(spec, record.kind);
   const size = JSON.stringify(asked);
   const owner = asked?.compute && record.derived?.owner;
@@ -101,7 +106,13 @@ export function partOf(record: ObjectRecord, sources: PartSources, before: Part 
   const isUnmade = isWanted && record.externalId === undefined && reserved === 0n;
   const unmade = isUnmade ? wantedMicros(record, sources) : undefined;
   const { isHolding: _, ...counted } = things;
-  return { account, owner, ...counted, reserved, asked: askedMicros, last, spare, unmade };
+  return { account, owner, ...counted, reserved, asked: askedMicros, last, spare, unmade, passesUntil };
+}
+
+/** Undefined: no such time is given. */
+export function overspendUntil(given: Readonly<Record<string, string>>): number | undefined {
+  const time = given[annotations.allowOverspendUntil];
+  return time === undefined ? undefined : parseRfc3339(time);
 }
 
 /** What the object would cost. 0 if nobody knows. */

@@ -17,6 +17,8 @@ export interface BudgetView {
   readonly monthEndsAt: number;
   /** Of fleets whose number changes with time, until then. */
   readonly courses: () => readonly Course[];
+  /** Members that it makes wait for nothing, and until when (Unix milliseconds). */
+  readonly passing: ReadonlyMap<ObjectKey, number>;
   /** It is one too many for an object. */
   readonly isCrowded: boolean;
   /** It is one too many for the process. */
@@ -30,4 +32,6 @@ export interface BudgetNow {
   readonly figures: BudgetFigures;
   /** Whether it counts the object, or what that owns. */
   readonly counts: (key: ObjectKey) => boolean;
+  /** Whether the object waits for it, and not for another budget. */
+  readonly isAwaitedBy: (key: ObjectKey) => boolean;
 }

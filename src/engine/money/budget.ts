@@ -34,6 +34,8 @@ export class Budget {
   readonly unmade = new Claims();
   /** Of members that are stopped for it. They come before others when there is room. */
   readonly shed = new Claims();
+  /** Members that it makes wait for nothing, and until when (Unix milliseconds). */
+  readonly passing = new Map<ObjectKey, number>();
   /** What is stopped for it, by its record. */
   orders: ReadonlyMap<ObjectKey, ShedOrder> = new Map();
   terms: BudgetTerms;
@@ -122,6 +124,7 @@ export class Budget {
     this.#count(part, 1);
     if (unmade) this.unmade.put(key, unmade);
     if (shed) this.shed.put(key, shed);
+    if (part.passesUntil !== undefined) this.passing.set(key, part.passesUntil);
   }
 
   subtract(key: ObjectKey, part: Part): void {
@@ -129,6 +132,7 @@ export class Budget {
     this.#count(part, -1);
     this.unmade.take(key);
     this.shed.take(key);
+    this.passing.delete(key);
   }
 
   #count(part: Part, sign: 1 | -1): void {
@@ -191,6 +195,10 @@ export class Budget {
     return (this.waiting.get(key) ?? this.unmade.get(key) ?? this.shed.get(key))?.sinceMs;
   }
 
+  isAwaitedBy(key: ObjectKey): boolean {
+    return this.waiting.get(key) !== undefined || this.#stuck.has(key);
+  }
+
   /** It does not wait for this budget any more. Returns whether it did. */
   leaves(key: ObjectKey): boolean {
     const wasStuck = this.#stuck.delete(key);
@@ -236,6 +244,7 @@ export class Budget {
       this.tally?.month,
       String(figures.burnMicros),
       this.members.size,
+      this.passing.size,
     ]);
     const moved = shown !== this.#shown;
     this.#shown = shown;

@@ -150,7 +150,7 @@ export class Budgets {
     this.#refresh();
     const budget = this.#budgets.get(key);
     if (!budget) return undefined;
-    const { members, unpriced, tally, waitingCount, isCrowded, terms } = budget;
+    const { members, unpriced, tally, waitingCount, isCrowded, passing, terms } = budget;
     const figures = this.figures(budget);
     const monthEndsAt = monthEnd(this.#options.clock.wallMs(), terms.timeZone);
     return {
@@ -167,6 +167,7 @@ export class Budgets {
       courses: () => this.#forecasts.of(budget, monthEndsAt, (owner) => this.#shedding.counts(budget, owner)),
       isCrowded,
       isBeyond: this.#counted.isBeyond(budget),
+      passing,
     };
   }
 
@@ -193,6 +194,7 @@ export class Budgets {
       terms: budget.terms,
       figures: this.figures(budget),
       counts: (key: ObjectKey) => this.#shedding.counts(budget, key),
+      isAwaitedBy: (key: ObjectKey) => budget.isAwaitedBy(key),
     }));
   }
 

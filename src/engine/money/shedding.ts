@@ -54,6 +54,12 @@ export interface SheddingHost {
   wake(key: ObjectKey): void;
 }
 
+/** Services of one owner: what those cost that cost something, and how many exist. */
+interface Owned {
+  readonly burns: bigint[];
+  readonly present: number;
+}
+
 /** Waits that keep a service from being stopped. */
 const refusals: ReadonlySet<string> = new Set([protectedReason, 'OutsideWindow']);
 
@@ -140,11 +146,11 @@ export class Shedding {
   #members(budget: Budget, before: StoredShedding | undefined): ReadonlyMap<string, ShedMember> {
     const { store } = this.#options;
     const members = new Map<string, ShedMember>();
-    const owned = new Map<ObjectKey, bigint[]>();
+    const owned = new Map<ObjectKey, Owned>();
     const asked = [...(before?.orders ?? []), ...(before?.returning ? [before.returning] : [])];
     for (const { object } of asked) {
       const key = object as ObjectKey;
-      if (this.counts(budget, key) && !budget.members.has(key)) owned.set(key, []);
+      if (this.counts(budget, key) && !budget.members.has(key)) owned.set(key, { burns: [], present: 0 });
     }
     for (const key of budget.members) {
       const record = store.record(key);
@@ -155,14 +161,15 @@ export class Shedding {
         const member = this.#member(budget, record, before, undefined);
         if (member) members.set(key, member);
       } else {
-        const burns = owned.get(owner) ?? [];
+        const { burns, present } = owned.get(owner) ?? { burns: [], present: 0 };
+        const isPresent = record.externalId !== undefined || burn > 0n;
         if (burn > 0n) burns.push(burn);
-        owned.set(owner, burns);
+        owned.set(owner, { burns, present: present + Number(isPresent) });
       }
     }
-    for (const [key, burns] of owned) {
+    for (const [key, all] of owned) {
       const record = store.record(key);
-      const member = record && this.#member(budget, record, before, burns);
+      const member = record && this.#member(budget, record, before, all);
       if (member) members.set(key, member);
     }
     return members;
@@ -172,17 +179,18 @@ export class Shedding {
     budget: Budget,
     record: ObjectRecord,
     before: StoredShedding | undefined,
-    burns: readonly bigint[] | undefined,
+    owned: Owned | undefined,
   ): ShedMember | undefined {
     const { key, uid, deletionRequestedAt } = record;
     const way =
       deletionRequestedAt === undefined && this.counts(budget, key) ? this.#wayOf(record) : undefined;
-    if (!way || (burns !== undefined) !== (way.replicas !== undefined)) return undefined;
+    if (!way || (owned !== undefined) !== (way.replicas !== undefined)) return undefined;
+    const { burns, present } = owned ?? { burns: undefined, present: 0 };
     const { kind, name } = parseObjectKey(key);
     const order = before?.orders.find(({ object }) => object === key);
     const now = burns?.length ?? 0;
     const total = (burns ?? []).reduce((sum, burn) => sum + burn, 0n);
-    const replicas = way.replicas && { ...way.replicas, now };
+    const replicas = way.replicas && { ...way.replicas, present, now };
     const { pending } = record.report ?? {};
     return {
       object: key,

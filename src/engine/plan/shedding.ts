@@ -33,6 +33,15 @@ import type {
 } from '../../resources/index.ts';
 import { passedLimits, roomOf, type BudgetFigures } from './budget.ts';
 
+export interface ShedReplicas {
+  /** So many it is to have without an order, and at least. */
+  readonly wanted: number;
+  readonly least: number;
+  /** So many exist, and so many cost something now. */
+  readonly present: number;
+  readonly now: number;
+}
+
 /** What may be stopped for a budget, or is. */
 export interface ShedMember {
   readonly object: string;
@@ -43,8 +52,8 @@ export interface ShedMember {
   readonly priority: number;
   /** What is saved by stopping it, or by each replica less; micro-USD per hour. */
   readonly savesMicros: bigint;
-  /** Of a fleet: how many it is to have without an order, at least, and how many cost something now. */
-  readonly replicas: { readonly wanted: number; readonly least: number; readonly now: number } | undefined;
+  /** Of a fleet. */
+  readonly replicas: ShedReplicas | undefined;
   /** Why it must not be stopped now. */
   readonly obstacle: string | undefined;
   /** No order for it may last: the table above. */
@@ -144,15 +153,19 @@ function withoutEnded(inputs: SheddingInputs, before: StoredShedding): StoredShe
   const lastsMs = ({ because }: SparedObject) => (because === startedByOthers ? graceMs : passedOverMs);
   const spared = before.spared.filter((each) => each.since <= nowMs && elapsedMs(each.since) < lastsMs(each));
   const orders: ShedOrder[] = [];
+  const steps = [...before.ended];
   for (const order of before.orders) {
     const member = members.get(order.object);
-    if (!member || member.isFree || member.uid !== order.uid) continue;
+    if (!member || member.isFree || member.uid !== order.uid) {
+      if (order.phase === 'asked') steps.push(nowMs);
+      continue;
+    }
     const isStopped = order.phase === 'done' && order.replicas === undefined;
     if (figures && isStopped && !member.isDown && !member.isUnderWay)
       spared.push({ object: order.object, since: nowMs, because: startedByOthers });
     else orders.push(order);
   }
-  const ended = before.ended.map((at) => notAhead(at, inputs)).filter((at) => elapsedMs(at) < minuteMs);
+  const ended = steps.map((at) => notAhead(at, inputs)).filter((at) => elapsedMs(at) < minuteMs);
   const { returning, ...rest } = before;
   return {
     ...rest,
@@ -254,8 +267,9 @@ function ordered(state: StoredShedding, member: ShedMember, nowMs: number): Stor
   return { ...state, orders: [...state.orders.filter((each) => each !== earlier), order] };
 }
 
-function capNow({ wanted }: NonNullable<ShedMember['replicas']>, order: ShedOrder | undefined): number {
-  return Math.min(wanted, order?.replicas ?? wanted);
+/** A step takes one that exists: those that still wait for their turn cost nothing. */
+function capNow({ wanted, present }: ShedReplicas, order: ShedOrder | undefined): number {
+  return Math.min(wanted, present, order?.replicas ?? wanted);
 }
 
 interface Judged {
@@ -310,7 +324,7 @@ function enough(
     if (!isPassed()) break;
     list.push(member);
     const { replicas, savesMicros } = member;
-    const times = replicas ? Math.max(0, replicas.wanted - replicas.least) : 1;
+    const times = replicas ? Math.max(0, capNow(replicas, undefined) - replicas.least) : 1;
     burnMicros -= savesMicros * BigInt(times);
   }
   return { list, isNotEnough: isPassed() };

@@ -2,6 +2,7 @@
 import { rfc3339 } from '../../base/index.ts';
 import { clampedMicros, microsOf, runwaySeconds, usdOf, type Tally } from '../../engine/plan/index.ts';
 import type { BudgetView } from '../../engine/index.ts';
+import { parseObjectKey, type ObjectKey } from '../../resources/index.ts';
 import type { Health, Statement } from '../../engine/status/index.ts';
 import { forecastOf, usedOf, type Used } from './amounts.ts';
 import type { BudgetLook } from './kind.ts';
@@ -50,19 +51,44 @@ function spentFields(tally: Tally, isOfAccount: boolean): Record<string, unknown
   };
 }
 
+/** With those that wait for no budget, because of an annotation: nothing else shows why a limit is passed. */
 export function withinBudget(look: BudgetLook): Statement {
+  const statement = usedStatement(look);
+  const passing = passingText(look);
+  const message = [statement.message, passing].filter((text) => text !== '').join('; ');
+  return { ...statement, message };
+}
+
+function passingText({ view, tally }: BudgetLook): string {
+  const now = tally?.at ?? 0;
+  const all = [...(view?.passing ?? [])].filter(([, untilMs]) => untilMs > now).toSorted(byKey);
+  if (all.length === 0) return '';
+  const names = all.slice(0, mostNamed).map(([key, untilMs]) => {
+    const { kind, name } = parseObjectKey(key);
+    return `${kind} ${name} until ${rfc3339(untilMs)}`;
+  });
+  const more = all.length > mostNamed ? ` and ${all.length - mostNamed} more` : '';
+  return `by \`allow-overspend-until\`, these do not wait for it: ${names.join(', ')}${more}`;
+}
+
+const byKey = ([left]: readonly [ObjectKey, number], [right]: readonly [ObjectKey, number]) =>
+  left < right ? -1 : 1;
+
+const mostNamed = 20;
+
+function usedStatement(look: BudgetLook): Statement {
   const { view } = look;
   if (!view?.tally || view.unreadable.length > 0) {
     const unread = view?.unreadable.join(', ') ?? '';
     const message = unread === '' ? 'nothing was counted yet' : `these accounts can't be read: ${unread}`;
     return { status: 'Unknown', reason: 'AccountUnreadable', message };
   }
-  const used = usedOf(look);
-  const passed = used.filter(({ micros, limitMicros }) => micros > limitMicros);
+  const all = usedOf(look);
+  const passed = all.filter(({ micros, limitMicros }) => micros > limitMicros);
   if (passed.length > 0)
     return { status: 'False', reason: 'Exceeded', message: passed.map(usedText).join('; ') };
   const [lowest = 101] = view.terms.warnAt;
-  const near = used.filter((each) => percentOf(each) >= lowest);
+  const near = all.filter((each) => percentOf(each) >= lowest);
   if (near.length > 0) return { status: 'True', reason: 'NearLimit', message: near.map(usedText).join('; ') };
   return { status: 'True', reason: 'WithinLimits', message: '' };
 }

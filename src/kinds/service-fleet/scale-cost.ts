@@ -11,10 +11,33 @@ const bases = ['observed', 'declared', 'catalog'] as const;
  * first candidate. A volume costs something when it is made, and when it stays nothing is saved.
  */
 export function scaleCost(inputs: CostInputs, plan: Arrange): Cost | undefined {
-  return plan.change === 'update' ? sizeCost(inputs, plan) : countCost(inputs, plan);
+  if (plan.change !== 'update') return countCost(inputs, plan);
+  return together(sizeCost(inputs, plan), growthCost(inputs));
 }
 
-type CostInputs = Pick<FleetInputs, 'markets' | 'state' | 'object' | 'replicas'>;
+type CostInputs = Pick<FleetInputs, 'markets' | 'state' | 'object' | 'replicas' | 'wanted'>;
+
+const unknownCost: Cost = { beforeMicros: 0n, afterMicros: 0n, basis: 'unknown', unknown: [] };
+
+function together(one: Cost | undefined, other: Cost | undefined): Cost | undefined {
+  if (!one || !other) return one ?? other;
+  const basis = bases.findLast((each) => [one.basis, other.basis].includes(each));
+  if (!basis || [one.basis, other.basis].includes('unknown')) return unknownCost;
+  const beforeMicros = one.beforeMicros + other.beforeMicros;
+  return { beforeMicros, afterMicros: one.afterMicros + other.afterMicros, basis, unknown: [] };
+}
+
+/** Of replicas that the same document asks for in addition. They are made while the others get its template, or after it. */
+function growthCost({ markets: [market], replicas, wanted, object }: CostInputs): Cost | undefined {
+  const more = wanted.count - inPhase(replicas, 'wanted').length;
+  if (more <= 0) return undefined;
+  const hasVolumes = object.spec.storage?.perReplica !== undefined;
+  const prices = hasVolumes ? [market?.price, market?.volumePrice] : [market?.price];
+  const weakest = bases.findLast((basis) => prices.some((price) => price?.basis === basis));
+  if (prices.includes(undefined) || !weakest) return unknownCost;
+  const each = prices.reduce((total, price) => total + BigInt(price?.micros ?? 0), 0n);
+  return { beforeMicros: 0n, afterMicros: each * BigInt(more), basis: weakest, unknown: [] };
+}
 
 /** Of replicas that get another size, once all of them have it. Undefined: none does. */
 function sizeCost({ markets, replicas }: CostInputs, { differences }: Arrange): Cost | undefined {
@@ -25,7 +48,7 @@ function sizeCost({ markets, replicas }: CostInputs, { differences }: Arrange): 
   const before = changed.reduce((total, { hourlyMicros = 0 }) => total + BigInt(hourlyMicros), 0n);
   const isKnown =
     !prices.includes(undefined) && changed.every(({ hourlyMicros }) => hourlyMicros !== undefined);
-  if (!isKnown || !weakest) return { beforeMicros: 0n, afterMicros: 0n, basis: 'unknown', unknown: [] };
+  if (!isKnown || !weakest) return unknownCost;
   const afterMicros = prices.reduce((total, price) => total + BigInt(price?.micros ?? 0), 0n);
   return { beforeMicros: before, afterMicros, basis: weakest, unknown: [] };
 }
@@ -51,8 +74,7 @@ function countCost({ markets, state, object }: CostInputs, plan: Arrange): Cost 
   });
   const sum = prices.reduce((total, price) => total + BigInt(price?.micros ?? 0), 0n);
   const weakest = bases.findLast((basis) => prices.some((price) => price?.basis === basis));
-  if (prices.includes(undefined) || !weakest)
-    return more > 0 ? { beforeMicros: 0n, afterMicros: 0n, basis: 'unknown', unknown: [] } : undefined;
+  if (prices.includes(undefined) || !weakest) return more > 0 ? unknownCost : undefined;
   const [beforeMicros, afterMicros] = more > 0 ? [0n, sum] : [sum, 0n];
   return { beforeMicros, afterMicros, basis: weakest, unknown: [] };
 }

@@ -7,15 +7,7 @@ import {
   type ManagedKind,
   type ObjectKey,
 } from '../../resources/index.ts';
-import {
-  accountRows,
-  aheadAt,
-  costReport,
-  costsBy,
-  type AccountRow,
-  type CostBy,
-  type CostItem,
-} from '../../shown/cost.ts';
+import { accountRows, aheadAt, costReport, costsBy, type CostBy, type CostItem } from '../../shown/cost.ts';
 import { surveyor, type Holding } from '../../shown/survey.ts';
 import { sees, seesAccount, seesKey, type Reader } from '../fleet/reader.ts';
 import type { IndexedRow } from '../fleet/row.ts';

@@ -18,6 +18,8 @@
 import type { ObjectKey } from '../../../src/resources/index.ts';
 import type { Intent } from '../../../src/state/index.ts';
 import { providerPrices } from '../plane.ts';
+import { belongs, budgetKey, budgetNames, charged, documentsAt } from '../budgets.ts';
+import type { BudgetEdit } from '../script.ts';
 import { idIn, isMutation, type Exchange, type Invariant, type Json, type View } from '../watch.ts';
 
 const freshMs = 60_000;
@@ -26,10 +28,6 @@ const togetherMs = 1000;
 /** What arrives while a request leaves may not have been taken in. */
 const arrivingMs = 50;
 
-/** After an edit, processes may go by what there was before. */
-const unheardMs = 240_000;
-/** The lowest price list of a contested world, of the usual one (attacks.ts). */
-const cheapestList = 0.25;
 /** For so long the room of what is lost is kept. */
 const keptMs = 3_600_000;
 
@@ -111,45 +109,41 @@ function isFree({ id, isDelivered }: InFlight, { plane: { store } }: View): bool
   return status === undefined || status === 'deleting';
 }
 
-const budgetKey: ObjectKey = 'Budget/default/team';
+interface KnownBudget {
+  readonly name: string;
+  readonly about: BudgetEdit;
+  readonly limit: number;
+}
 
-/** Of the budget, as processes may know it. Undefined: there may be none. */
-function budgetOf(
-  view: View,
-): { readonly scope: 'account' | 'namespace'; readonly limit: number } | undefined {
-  const record = view.disk.record(budgetKey);
-  if (!record || record.deletionRequestedAt !== undefined || !view.isPlain) return undefined;
-  const isRecent = (index: number) =>
-    (view.budgetEdits[index + 1]?.atMs ?? Number.POSITIVE_INFINITY) >= view.nowMs - unheardMs;
-  const recent = view.budgetEdits.filter((_, index) => isRecent(index));
-  const edits = recent.flatMap(({ edit }) => edit ?? []);
-  const [edit] = edits;
-  if (!edit || edits.length < recent.length) return undefined;
-  return { scope: edit.scope, limit: Math.max(...edits.map(({ hourlyMicros }) => hourlyMicros)) };
+/** Those that all processes know of, with the highest limit that any of them may go by. */
+function knownBudgets(view: View): KnownBudget[] {
+  if (!view.isPlain) return [];
+  return budgetNames(view).flatMap((name) => {
+    const record = view.disk.record(budgetKey(name));
+    if (!record || record.deletionRequestedAt !== undefined) return [];
+    const documents = documentsAt(view, name, view.nowMs);
+    const edits = documents.flatMap((edit) => edit ?? []);
+    const [about] = edits;
+    if (!about || edits.length < documents.length) return [];
+    return { name, about, limit: Math.max(...edits.map(({ hourlyMicros }) => hourlyMicros)) };
+  });
 }
 
 const withoutCompute = new Set(['paused', 'sleeping', 'deleting']);
 
-/** By the rule of burn, of everything and of what is ours. */
-function burnsOf({ services, volumes }: Json, view: View): Record<'account' | 'namespace', number> {
-  const ours = new Set(view.disk.records().map(({ externalId }) => externalId));
-  const burns = { account: 0, namespace: 0 };
-  const add = (isOurs: boolean, micros: number) => {
-    burns.account += micros;
-    if (isOurs) burns.namespace += micros;
-  };
-  for (const { id, state, hourlyMicros } of services)
-    if (!withoutCompute.has(state)) add(ours.has(id), hourlyMicros);
-  for (const { id, serviceId, status, hourlyMicros } of volumes)
-    if (status !== 'deleting') add(ours.has(id) || ours.has(serviceId), hourlyMicros);
-  return burns;
+/** What certainly counts for the budget, by the rule of burn. */
+function burnFor(view: View, about: BudgetEdit, all: ReturnType<typeof charged>): number {
+  const own = all.filter(
+    ({ key }) => about.scope === 'account' || (key !== undefined && belongs(view, about, key) === 'yes'),
+  );
+  return own.reduce((sum, { micros }) => sum + micros, 0);
 }
 
 export const s15Money: Invariant = (view) => {
   let balances: {
     readonly atMs: number;
     readonly micros: number;
-    readonly burns: ReturnType<typeof burnsOf> | undefined;
+    readonly charges: ReturnType<typeof charged> | undefined;
   }[] = [];
   /** What the things of an object cost, and when they were last seen to. */
   const costs = new Map<ObjectKey, { readonly micros: number; readonly atMs: number }>();
@@ -165,27 +159,33 @@ export const s15Money: Invariant = (view) => {
   };
   const balanceNow = () => Math.max(Number.NEGATIVE_INFINITY, ...latestReads().map(({ micros }) => micros));
 
-  /** `committed`: of all that is in flight, with this request. */
-  const checkBudget = ({ method, path, object }: Exchange, micros: number, committed: number) => {
-    const budget = budgetOf(view);
-    const burns = latestReads().flatMap((read) => read.burns ?? []);
-    if (!budget || burns.length === 0 || micros === 0) return;
-    const before = object && costs.get(object);
+  const checkBudgets = ({ method, path, object }: Exchange, micros: number, others: readonly InFlight[]) => {
+    const reads = latestReads().flatMap(({ charges }) => (charges ? [charges] : []));
+    if (object === undefined || reads.length === 0 || micros === 0) return;
+    const before = costs.get(object);
     if (before && before.micros >= micros && before.atMs >= view.nowMs - keptMs) return;
-    const burn = Math.min(...burns.map((each) => each[budget.scope]));
-    if (burn + committed > budget.limit)
-      view.violated(
-        'BI1',
-        `${method} ${path}: ${burn} micro-USD an hour run in the ${budget.scope}, and ${committed} are in flight; the budget is ${budget.limit}`,
-      );
+    for (const { name, about, limit } of knownBudgets(view)) {
+      const isMember = (key: ObjectKey | undefined) =>
+        about.scope === 'account' || (key !== undefined && belongs(view, about, key) === 'yes');
+      if (!isMember(object)) continue;
+      const burn = Math.min(...reads.map((charges) => burnFor(view, about, charges)));
+      const counted = others.filter((each) => isMember(each.object));
+      const inFlightMicros = counted.reduce((sum, each) => sum + each.micros, micros);
+      // What was believed of prices may have been the lowest of them.
+      if (burn + inFlightMicros * view.cheapest > limit)
+        view.violated(
+          'BI1',
+          `${method} ${path}: ${burn} micro-USD an hour run in the ${about.scope}, and ${inFlightMicros} are in flight; Budget ${name} is ${limit}`,
+        );
+    }
   };
   const checkReserved = (object: ObjectKey, intent: Intent | undefined) => {
     const open = [...inFlight.values()].filter(
       (each) => each.object === object && !each.isProbe && !isFree(each, view),
     );
     const all = open.reduce((sum, each) => sum + each.micros, 0);
-    // Where price lists change, what was known may be the cheapest of them.
-    const micros = view.isContested ? all * cheapestList : all;
+    // Where prices change, what was known may be the lowest of them.
+    const micros = all * view.cheapest;
     const { estimateMicros = 0, unknown = [] } = intent?.estimate ?? {};
     if (estimateMicros < micros && unknown.length === 0)
       view.violated(
@@ -229,7 +229,11 @@ export const s15Money: Invariant = (view) => {
         'S15',
         `${method} ${path}: of a balance of ${balance} micro-USD, ${committed} an hour are committed in ${others.length + 1} request(s); the floor is ${view.minimumBalanceMicros}`,
       );
-    checkBudget(exchange, micros, committed);
+    checkBudgets(
+      exchange,
+      micros,
+      others.map(([, each]) => each),
+    );
     return { ...increase, micros, isProbe };
   };
 
@@ -267,7 +271,7 @@ export const s15Money: Invariant = (view) => {
         {
           atMs: view.nowMs,
           micros: body.balanceMicros,
-          burns: view.isPlain && view.budgetEdits.length > 0 ? burnsOf(body, view) : undefined,
+          charges: view.isPlain && view.budgetEdits.length > 0 ? charged(body, view) : undefined,
         },
       ];
       if (view.isPlain && view.budgetEdits.length > 0) remember(body);

@@ -2,6 +2,7 @@
 import { parseObjectKey, type ObjectKey } from '../../../src/resources/index.ts';
 import type { ObjectRecord } from '../../../src/state/index.ts';
 import { limitsOf, replicaKey, rosterInMemory, type Limits, type RosterEntry } from '../fleets.ts';
+import { budgetKey, budgetNames } from '../budgets.ts';
 import type { Invariant, Json, View, Watcher } from '../watch.ts';
 
 /** A roster as it was, and as it is to be. */
@@ -12,6 +13,8 @@ export interface Step {
   readonly after: readonly RosterEntry[];
   /** By the document as it was when the step was planned: that may have been just before the last edit. */
   readonly specs: readonly Json[];
+  /** What budgets may have limited its replicas to then. */
+  readonly caps: readonly number[];
 }
 
 export type StepWatcher = Omit<Watcher, 'durable'> & {
@@ -26,10 +29,12 @@ export type StepWatcher = Omit<Watcher, 'durable'> & {
 export function ofSteps(watch: (view: View) => StepWatcher): Invariant {
   return (view) => {
     const { step, saved, forgotten, ...watcher } = watch(view);
+    const caps = new RecentCaps(view);
     return {
       ...watcher,
       durable(write) {
         if (write.kind === 'remove') forgotten?.(write.key);
+        caps.note();
         for (const record of write.kind === 'save' ? write.records : []) {
           if (parseObjectKey(record.key).kind !== 'ServiceFleet') saved?.(record);
           if (parseObjectKey(record.key).kind !== 'ServiceFleet') continue;
@@ -38,7 +43,7 @@ export function ofSteps(watch: (view: View) => StepWatcher): Invariant {
           const after: readonly RosterEntry[] | undefined = (record.kind as Json).roster;
           if (!before || !after) continue;
           const specs = [record.manifest.spec, view.inMemory(fleet)?.manifest.spec].filter(Boolean);
-          step({ fleet, record, before, after, specs });
+          step({ fleet, record, before, after, specs, caps: caps.of(fleet) });
         }
       },
     };
@@ -48,12 +53,45 @@ export function ofSteps(watch: (view: View) => StepWatcher): Invariant {
 /** So long before it is durable a step may have been planned. */
 export const plannedMs = 1000;
 
-export function limits(view: View, { fleet, specs }: Step): Limits[] {
+export function limits(view: View, { fleet, specs, caps }: Step): Limits[] {
   const { wallMs } = view;
-  return [...specs, ...recentSpecs(view, fleet)].flatMap((spec) => [
-    limitsOf(spec, wallMs),
-    limitsOf(spec, wallMs - plannedMs),
-  ]);
+  return [...specs, ...recentSpecs(view, fleet)].flatMap((spec) =>
+    [undefined, ...caps].flatMap((cap) => [
+      limitsOf(spec, wallMs, cap),
+      limitsOf(spec, wallMs - plannedMs, cap),
+    ]),
+  );
+}
+
+/** What budgets limit fleets to, by their records. What these may be is judged elsewhere (shedding.ts). */
+class RecentCaps {
+  readonly #view: View;
+  readonly #seen = new Map<ObjectKey, Map<number, number>>();
+
+  constructor(view: View) {
+    this.#view = view;
+  }
+
+  /** As they are now, in memory and on the disk. */
+  note(): void {
+    const { disk, nowMs } = this.#view;
+    for (const name of budgetNames(this.#view)) {
+      const key = budgetKey(name);
+      for (const record of [disk.record(key), this.#view.inMemory(key)]) {
+        const orders: Json[] = (record?.kind as Json)?.shedding?.orders ?? [];
+        for (const { object, replicas } of orders) {
+          if (replicas === undefined) continue;
+          const own = this.#seen.get(object) ?? new Map<number, number>();
+          this.#seen.set(object, own.set(replicas, nowMs));
+        }
+      }
+    }
+  }
+
+  of(fleet: ObjectKey): number[] {
+    const sinceMs = this.#view.nowMs - longestWriteMs;
+    return [...(this.#seen.get(fleet) ?? [])].flatMap(([cap, atMs]) => (atMs >= sinceMs ? [cap] : []));
+  }
 }
 
 /** To an API server. */

@@ -13,7 +13,7 @@ export const budgets: readonly Mutant[] = [
     breaks: 'a budget makes nothing wait',
     foundBy: ['BI1'],
     crowd: 'budgeted',
-    seed: 1,
+    seed: 2,
     patch: () => replaced(Budgets.prototype, 'gate', () => () => undefined),
   },
   {
@@ -35,7 +35,7 @@ export const budgets: readonly Mutant[] = [
     breaks: 'a budget counts nothing of what runs',
     foundBy: ['BI1'],
     crowd: 'budgeted',
-    seed: 1,
+    seed: 3,
     patch: () =>
       replaced(
         Budgets.prototype,
@@ -50,7 +50,7 @@ export const budgets: readonly Mutant[] = [
     breaks: 'a budget does not count what a request itself costs',
     foundBy: ['BI1'],
     crowd: 'budgeted',
-    seed: 1,
+    seed: 2,
     patch: () =>
       replaced(
         Budgets.prototype,
@@ -92,7 +92,7 @@ export const budgets: readonly Mutant[] = [
     breaks: 'what is lost keeps its room, and so does all else that costs nothing now',
     foundBy: ['BI1'],
     crowd: 'budgeted',
-    seed: 1,
+    seed: 2,
     patch: () =>
       replaced(
         Budgets.prototype,

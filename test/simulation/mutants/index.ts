@@ -8,6 +8,7 @@ import { creations } from './creations.ts';
 import { decisions } from './decisions.ts';
 import { fleets } from './fleets.ts';
 import { money } from './money.ts';
+import { shedding } from './shedding.ts';
 import { storage } from './storage.ts';
 import { keys } from './keys.ts';
 import { neighbours } from './neighbours.ts';
@@ -25,4 +26,5 @@ export const mutants: readonly Mutant[] = [
   ...capacity,
   ...fleets,
   ...budgets,
+  ...shedding,
 ];

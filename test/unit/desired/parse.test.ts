@@ -15,6 +15,18 @@ function objectOf(text: string): DesiredObject {
   return document.object;
 }
 
+test('a number that is too large in two ways is one problem', () => {
+  const text = [
+    'apiVersion: fleetkeeper.dev/v1alpha1',
+    'kind: Budget',
+    'metadata: {name: team}',
+    'spec: {namespace: true, limits: {hourlyMicros: 9007199254740992}}',
+  ].join('\n');
+  expect(reported(text)).toEqual([
+    'fleet/web.yaml:4: spec.limits.hourlyMicros: must be at most 9007199254740991, and is 9007199254740992; write a number that is at most 9007199254740991',
+  ]);
+});
+
 describe('what is read', () => {
   test('a file may hold many documents, and the namespace is `default` unless it is given', () => {
     const text = documents(

@@ -105,7 +105,8 @@ class World {
     for (const [key, each] of this.all) {
       const order = orders.find(({ object }) => object === key);
       if (each.replicas) {
-        const now = Math.min(each.replicas.wanted, order?.replicas ?? each.replicas.wanted);
+        const { wanted, present } = each.replicas;
+        const now = Math.min(wanted, present, order?.replicas ?? wanted);
         this.all.set(key, { ...each, replicas: { ...each.replicas, now } });
       } else if (order?.phase === 'asked' && each.obstacle === undefined && each.refusal === undefined) {
         this.all.set(key, { ...each, isDown: true });
@@ -191,7 +192,7 @@ describe('what is stopped', () => {
         member('dear', { priority: 900 }),
         member('small', { savesMicros: 5n }),
         member('large', { savesMicros: 50n }),
-        member('fleet', { priority: 1000, replicas: { wanted: 4, least: 2, now: 4 } }),
+        member('fleet', { priority: 1000, replicas: { wanted: 4, least: 2, now: 4, present: 4 } }),
       ],
       { maxPerMinute: 1 },
     );
@@ -238,6 +239,33 @@ describe('what is stopped', () => {
     }
   });
 
+  test('a fleet of which only some replicas are there gives one of those with the first step', () => {
+    const replicas = { wanted: 20, least: 1, now: 4, present: 4 };
+    const world = new World(35, [member('fleet', { replicas })]);
+    world.pass(16);
+    expect(world.state?.orders).toMatchObject([{ replicas: 3, phase: 'done' }]);
+    const least = new World(5, [member('fleet', { replicas: { ...replicas, now: 1, present: 1 } })]);
+    const plan = least.pass(20);
+    expect(plan).toMatchObject({ isBlocked: true, state: { orders: [] } });
+  });
+
+  test('what was ordered and is gone before a read shows it counts for maxPerMinute', () => {
+    const world = new World(1, [member('a'), member('b'), member('c')], { maxPerMinute: 1 });
+    world.obeys = false;
+    world.pass(16);
+    expect(world.shed()).toEqual(['a']);
+    world.all.delete('ContainerService/default/a');
+    world.nowMs += 1000;
+    world.plan();
+    expect(world.shed()).toEqual([]);
+    world.nowMs += minute - 1000;
+    world.plan();
+    expect(world.shed()).toEqual([]);
+    world.nowMs += 1000;
+    world.plan();
+    expect(world.shed()).toEqual(['b']);
+  });
+
   test('after each, the next one waits for the read that shows it', () => {
     const world = new World(1, [member('a'), member('b')], { maxPerMinute: 100 });
     world.obeys = false;
@@ -254,7 +282,7 @@ describe('what is stopped', () => {
       member('never', { priority: Number.POSITIVE_INFINITY }),
       member('exempt', { isFree: true }),
       member('free'),
-      member('fleet', { replicas: { wanted: 2, least: 2, now: 2 } }),
+      member('fleet', { replicas: { wanted: 2, least: 2, now: 2, present: 2 } }),
     ]);
     const plan = world.pass(60);
     expect(world.shed()).toEqual(['free']);
@@ -359,7 +387,7 @@ describe('what comes back', () => {
   });
 
   test('a fleet gets one replica after the other', () => {
-    const world = new World(25, [member('fleet', { replicas: { wanted: 4, least: 1, now: 4 } })]);
+    const world = new World(25, [member('fleet', { replicas: { wanted: 4, least: 1, now: 4, present: 4 } })]);
     world.pass(20);
     expect(world.state?.orders).toMatchObject([{ replicas: 2 }]);
     world.terms = termsOf({ hourlyMicros: 100 });

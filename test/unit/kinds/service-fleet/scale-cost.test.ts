@@ -70,6 +70,22 @@ test('other changes have no cost of their own', () => {
   expect(costOf(rollout, known)).toBeUndefined();
 });
 
+test('a rollout that comes with more replicas costs what these cost, in the same plan', () => {
+  const outdated = [0, 1, 2].map((slot) => replicaIn('outdated', slot, { hourlyMicros: 1_000_000 }));
+  const both = worldOf(outdated, { spec: fleetSpec({ replicas: 5 }) });
+  expect(planOf(both)).toMatchObject({ change: 'update' });
+  const cost = { beforeMicros: 0n, afterMicros: 3_000_000n, basis: 'observed', unknown: [] };
+  expect(costOf(both, known)).toEqual(cost);
+  expect(costOf(both, undefined)).toMatchObject({ basis: 'unknown' });
+  const differences = [{ path: 'template.resources', desired: {}, observed: {}, drift: false }];
+  const plan = { kind: 'arrange', change: 'update', differences, state: {} } as unknown as Arrange;
+  expect(scaleCost(priced(both, known, undefined), plan)).toEqual({
+    ...cost,
+    beforeMicros: 3_000_000n,
+    afterMicros: 7_500_000n,
+  });
+});
+
 test('new volumes cost something, kept ones nothing more; those that stay save nothing', () => {
   const world = (replicas: number, retire: string) =>
     withVolumes(running, { spec: volumeSpec({ retire }, { replicas }) }, [3]);
