@@ -49,14 +49,14 @@ export interface TallyRules {
 
 const hourMs = 3_600_000n;
 const shortestGapMs = 600_000;
-const mostDays = { folder: 400, cluster: 62 } as const;
+const daysKept = { folder: 400, cluster: 62 } as const;
 /** A clock that is corrected is set back by less. */
 const dayMs = 86_400_000;
 
 /** Of an account that is read so often. A cluster keeps the days in the object's status. */
 export function countingRules(pollSeconds: number, isInCluster: boolean): Omit<TallyRules, 'timeZone'> {
   const gapMs = Math.max(shortestGapMs, 2000 * pollSeconds);
-  return { gapMs, mostDays: isInCluster ? mostDays.cluster : mostDays.folder };
+  return { gapMs, mostDays: isInCluster ? daysKept.cluster : daysKept.folder };
 }
 
 export function firstTally({ at, burnMicros, balanceMicros }: TallyRead, timeZone: string): Tally {
