@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { anyOf } from '../../../src/read-api/access/access.ts';
+import { hostRule } from '../../../src/read-api/access/hosts.ts';
 import { parseAccess, readerOf } from '../../../src/read-api/access/oidc.ts';
 import { TokenAccess } from '../../../src/read-api/access/tokens.ts';
 import type { Reader } from '../../../src/read-api/fleet/reader.ts';
@@ -25,11 +26,16 @@ import {
 
 const [first, second] = ['first-token-0123456789', 'second-token-0123456789'];
 
-function tokenWorld(text = `# people\n${first}\n\n${second}\n`) {
+function tokenFile(text: string): string {
   const folder = mkdtempSync(path.join(tmpdir(), 'tokens-'));
   onTestFinished(() => rmSync(folder, { recursive: true }));
   const file = path.join(folder, 'tokens');
   writeFileSync(file, text);
+  return file;
+}
+
+function tokenWorld(text = `# people\n${first}\n\n${second}\n`) {
+  const file = tokenFile(text);
   const clock = new ManualClock();
   const tokens = new TokenAccess(file, clock);
   const world = createWorld(new FakeSource([recordOf('ContainerService/default/web')]), {
@@ -41,11 +47,10 @@ function tokenWorld(text = `# people\n${first}\n\n${second}\n`) {
 }
 
 describe('a token', () => {
-  test('lets its reader in, by header or cookie; another one, a part of it and none do not', async () => {
+  test('lets its reader in; another one, a part of it and none do not', async () => {
     const { world, get, bearer } = tokenWorld();
     expect((await bearer(first)).status).toBe(200);
     expect((await bearer(second)).status).toBe(200);
-    expect((await get({ cookie: `a=b; fleetkeeper-page=${first}` })).status).toBe(200);
     for (const wrong of [first.slice(0, -1), `${first}x`, '# people', 'x'.repeat(10_000)])
       expect((await bearer(wrong)).status).toBe(401);
     const none = await get({});
@@ -85,17 +90,101 @@ describe('a token', () => {
     expect(() => tokenWorld(text).tokens.check()).toThrow(message);
   });
 
-  test('is entered in a form, which sets a cookie that no script reads', async () => {
-    const { world } = tokenWorld();
-    const enter = (token: string, isLoopback: boolean) =>
-      ask(world, '/login', { method: 'POST', body: `token=${token}`, isLoopback });
-    const { status, headers } = await enter(first, false);
+});
+
+describe('the form', () => {
+  function formWorld() {
+    const made = tokenWorld();
+    const enter = (token: string, more: Parameters<typeof ask>[2] = {}) =>
+      ask(made.world, '/login', { method: 'POST', body: `token=${token}`, ...more });
+    const cookieOf = async (token: string, more: Parameters<typeof ask>[2] = {}) =>
+      /^[^;]+/.exec((await enter(token, more)).headers['set-cookie'] ?? '')?.[0] ?? '';
+    return { ...made, enter, cookieOf };
+  }
+
+  test('sets a cookie that no script reads, and that has nothing of the token', async () => {
+    const { enter } = formWorld();
+    const { status, headers } = await enter(first);
     expect([status, headers['location']]).toEqual([303, '/']);
-    expect(headers['set-cookie']).toBe(
-      `fleetkeeper-page=${first}; Path=/; HttpOnly; SameSite=Strict; Secure`,
+    expect(headers['set-cookie']).toMatch(
+      /^fleetkeeper-page=[\w-]{32}; Path=\/; HttpOnly; SameSite=Strict; Max-Age=43200$/,
     );
-    expect((await enter(first, true)).headers['set-cookie']).not.toContain('Secure');
-    expect((await enter('wrong', true)).status).toBe(401);
+    expect(headers['set-cookie']).not.toContain(first);
+    expect((await enter('wrong')).status).toBe(401);
+  });
+
+  test.each([
+    [true, '127.0.0.1:8080', {}, false],
+    [true, 'localhost', {}, false],
+    [true, '127.0.0.1:8080', { 'x-forwarded-proto': 'https' }, true],
+    [true, 'page.example', {}, true],
+    [false, '127.0.0.1:8080', {}, true],
+  ])(
+    'from this machine: %j, for %s with %j: the cookie is Secure: %j',
+    async (isLoopback, host, more, isSecure) => {
+      const file = tokenFile(`${first}\n`);
+      const world = createWorld(new FakeSource([]), {
+        access: anyOf([new TokenAccess(file, new ManualClock())]),
+        hosts: hostRule('127.0.0.1', ['page.example']),
+      });
+      const headers = { host, ...more };
+      const answer = await ask(world, '/login', {
+        method: 'POST',
+        body: `token=${first}`,
+        isLoopback,
+        headers,
+      });
+      const [cookie = ''] = (answer.headers['set-cookie'] ?? '').split(';', 1);
+      expect([answer.headers['set-cookie']?.includes('; Secure'), cookie.startsWith('__Host-')]).toEqual([
+        isSecure,
+        isSecure,
+      ]);
+      const read = await ask(world, '/api/v1/summary', { isLoopback, headers: { ...headers, cookie } });
+      expect(read.status).toBe(200);
+    },
+  );
+
+  test('a session lets in until its token is taken out, or for 12 hours', async () => {
+    const { file, clock, world, get, cookieOf } = formWorld();
+    const [one, two] = [await cookieOf(first), await cookieOf(second)];
+    expect([(await get({ cookie: one })).status, (await get({ cookie: two })).status]).toEqual([200, 200]);
+    writeFileSync(file, second);
+    await clock.advance(1000);
+    expect([(await get({ cookie: one })).status, (await get({ cookie: two })).status]).toEqual([401, 200]);
+    await world.clock.advance(12 * 3_600_000);
+    expect((await get({ cookie: two })).status).toBe(401);
+  });
+
+  test('forged cookies of the same name keep nobody out', async () => {
+    const { get, cookieOf } = formWorld();
+    const own = await cookieOf(first);
+    const forged = `fleetkeeper-page=forged; fleetkeeper-page=${first}; fleetkeeper-page=`;
+    expect((await get({ cookie: `${forged}; ${own}` })).status).toBe(200);
+    expect((await get({ cookie: forged })).status).toBe(401);
+  });
+
+  test('a session of a token that was taken out keeps no later one of its reader out', async () => {
+    const { file, clock, get, cookieOf } = formWorld();
+    const [one, two] = [await cookieOf(first), await cookieOf(second)];
+    writeFileSync(file, second);
+    await clock.advance(1000);
+    expect((await get({ cookie: `${one}; ${two}` })).status).toBe(200);
+  });
+
+  test.each(['cross-site', 'same-site'])('is refused to a page of elsewhere (%s)', async (site) => {
+    const { enter } = formWorld();
+    const { status, headers } = await enter(first, { headers: { 'sec-fetch-site': site } });
+    expect([status, headers['set-cookie']]).toEqual([403, undefined]);
+  });
+
+  test('of one token, 20 sessions are open: the oldest one is closed', async () => {
+    const { get, cookieOf } = formWorld();
+    const other = await cookieOf(second);
+    const cookies: string[] = [];
+    for (let count = 0; count < 21; count++) cookies.push(await cookieOf(first));
+    const statuses = await Promise.all(cookies.map(async (cookie) => (await get({ cookie })).status));
+    expect(statuses).toEqual([401, ...Array.from({ length: 20 }, () => 200)]);
+    expect((await get({ cookie: other })).status).toBe(200);
   });
 });
 
@@ -141,6 +230,8 @@ describe('the access file', () => {
     [{ email: 'admin@example.com', email_verified: true }, undefined],
     [{ email: 'admin@example.com', email_verified: false }, []],
     [{ email: 'admin@example.com' }, []],
+    [{ email: ['admin@example.com'], email_verified: true }, []],
+    [{ email: ['other@example.com', 'admin@example.com'], email_verified: true }, []],
   ])('%j sees %j', (claims, namespaces) => {
     expect(seen(claims)).toEqual(namespaces);
   });
