@@ -81,7 +81,7 @@ export class Sessions {
     const id = this.#random.bytes(idBytes).toString('base64url');
     for (const [other, { untilMs }] of this.#sessions) if (untilMs <= nowMs) this.#sessions.delete(other);
     const own = [...this.#sessions].filter(([, session]) => session.token === token);
-    const [oldest] = own.length < mostOfToken ? this.#sessions.keys() : (own[0] ?? []);
+    const oldest = own.length >= mostOfToken ? own[0]?.[0] : [...this.#sessions.keys()][0];
     const isFull = own.length >= mostOfToken || this.#sessions.size >= mostSessions;
     if (isFull && oldest !== undefined) this.#sessions.delete(oldest);
     this.#sessions.set(id, { token, untilMs: nowMs + validMs });

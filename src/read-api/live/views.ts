@@ -1,6 +1,6 @@
 /** What streams may show: each view takes the parameters of the list of the same name. */
 import { z } from 'zod';
-import { absent, type AnswerContext } from '../answers/context.ts';
+import { absent, shownRow, type AnswerContext } from '../answers/context.ts';
 import { fleetAnswer, fleetKey } from '../answers/fleets.ts';
 import { moneyOf } from '../answers/money.ts';
 import { objectAnswer } from '../answers/object.ts';
@@ -167,7 +167,10 @@ function openObjects(now: Now, query: QueryOf<'objects'>, after: Position | unde
   });
   const render = () => {
     isMoved = false;
-    const items = rows.window(after, limit).map(({ row }) => ({ id: row.key, value: row }));
+    const context = now();
+    const items = rows
+      .window(after, limit)
+      .map((indexed) => ({ id: indexed.row.key, value: shownRow(context, indexed) }));
     return { head: { total: rows.size }, items };
   };
   return { everyMs: often, isDue: () => isMoved, render, close };

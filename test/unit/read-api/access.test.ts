@@ -370,3 +370,137 @@ describe('two namespaces, and a reader with the right to one (GI2)', () => {
     }
   });
 });
+
+describe('a Budget that counts all of the account that all share', () => {
+  const amounts = ['777001', '777002', '777003', '777004', '777005', '$7.77', '777 %', 'b/other', '77.7'];
+  const limits = { hourlyMicros: 5_000_000 };
+  const spec = { accountRef: { name: 'default' }, limits };
+  const conditions = [
+    condition('Ready', 'True', 'Counted', { message: '' }),
+    condition('WithinBudget', 'False', 'Exceeded', { message: 'hourlyMicros: $7.77 of $5.00, 777 %' }),
+  ];
+  const status = {
+    hourlyMicros: 777_001,
+    spentMicros: 777_002,
+    unattributedMicros: 777_003,
+    reservedMicros: 777_004,
+    forecastMicros: 777_005,
+    members: 4321,
+    waiting: 4322,
+    runwayHours: 77.7,
+    month: '2026-11',
+    days: [{ date: '2026-11-26', micros: 777_002 }],
+    shedding: [{ object: 'ContainerService/b/other', since: '2026-11-27T10:00:00Z' }],
+  };
+  const waits = waiting('BudgetExceeded', {
+    message: 'Budget a/all: $7.77 of $8.00 an hour are used; this would add $1.00/h',
+    lastTransitionTime: '2026-11-27T10:00:00Z',
+  });
+
+  const source = (account: Partial<Parameters<typeof readAccount>[1]>, name = 'a/default') =>
+    new FakeSource(
+      [
+        recordOf('Budget/a/all', { account: undefined, spec, status, conditions }),
+        recordOf('Budget/a/own', {
+          account: undefined,
+          spec: { namespace: true, limits },
+          status: { hourlyMicros: 12_345 },
+        }),
+        recordOf('ContainerService/a/cheap', { status: { hourlyMicros: 1 } }),
+        recordOf('ContainerService/a/waits', { conditions: waits }),
+        recordOf('ServiceFleet/a/llm', {
+          conditions: waits,
+          kind: {
+            roster: [
+              { slot: 0, phase: 'wanted', since: 0, place: { account: 'a/default', region: 'standard' } },
+            ],
+          },
+        }),
+        recordOf('ContainerService/a/llm-0', {
+          derived: { owner: 'ServiceFleet/a/llm' },
+          conditions: waits,
+        }),
+      ],
+      [readAccount(name, account)],
+    );
+  const reading = (from: FakeSource) =>
+    createWorld(from, { access: { reader: async () => ({ namespaces: new Set(['a']) }) } });
+
+  const lists = [
+    '/api/v1/summary',
+    '/api/v1/money',
+    '/api/v1/objects',
+    '/api/v1/objects?sort=cost',
+    '/api/v1/objects/Budget/a/all',
+    '/api/v1/objects/csvc/a/waits',
+    '/api/v1/fleets/a/llm',
+    '/api/v1/tree?depth=6',
+    '/api/v1/problems',
+  ];
+  const streams = [
+    'view=summary',
+    'view=money',
+    'view=objects',
+    'view=objects&sort=cost',
+    'view=object&object=Budget/a/all',
+    'view=object&object=ContainerService/a/waits',
+    'view=fleet&fleet=a/llm',
+    'view=tree&depth=6',
+    'view=problems',
+  ];
+  const shownIn = (text: string) =>
+    [...amounts, '4321', '4322'].filter((amount) => text.includes(amount));
+
+  test.each(lists)('shows a reader of one namespace no amount in %s', async (target) => {
+    const { status: code, text } = await ask(reading(source({ isShared: true })), target);
+    expect([code, shownIn(text)]).toEqual([200, []]);
+    // The test can fail: who sees all, and who owns the account, sees them.
+    const all = await ask(createWorld(source({ isShared: true })), target);
+    expect(shownIn(all.text)).not.toEqual([]);
+    const own = await ask(reading(source({ isShared: false })), target);
+    expect(shownIn(own.text)).toEqual(shownIn(all.text));
+  });
+
+  test.each(streams)('nor in a stream with %s', async (query) => {
+    const from = source({ isShared: true });
+    const shown = reading(from);
+    const reader = await openStream(shown, query);
+    const more = { ...status, hourlyMicros: 777_005 };
+    await from.store.save(recordOf('Budget/a/all', { account: undefined, spec, status: more, conditions }));
+    await shown.clock.advance(11_000);
+    expect(shownIn(reader.texts.join(''))).toEqual([]);
+    const all = await openStream(createWorld(source({ isShared: true })), query);
+    expect(shownIn(all.texts.join(''))).not.toEqual([]);
+  });
+
+  test('its place in an order shows nothing of them, and no search finds them', async () => {
+    const keys = async (cost: number) => {
+      const from = source({ isShared: true });
+      const costs = { ...status, hourlyMicros: cost };
+      await from.store.save(recordOf('Budget/a/all', { account: undefined, spec, status: costs, conditions }));
+      const { body } = await ask(reading(from), '/api/v1/objects?sort=cost');
+      return body.items.map(({ key }: { key: string }) => key);
+    };
+    expect(await keys(0)).toEqual(await keys(999_999_999));
+    const found = await ask(reading(source({ isShared: true })), '/api/v1/objects?q=7.77');
+    expect(found.body.total).toBe(0);
+  });
+
+  test('where its account is not known, they are not shown either', async () => {
+    const from = source({ isShared: false }, 'a/other');
+    expect(shownIn((await ask(reading(from), '/api/v1/objects/Budget/a/all')).text)).toEqual([]);
+  });
+
+  test('a Budget of the namespace itself keeps its amounts', async () => {
+    const { body } = await ask(reading(source({ isShared: true })), '/api/v1/objects/Budget/a/own');
+    expect(body.object.hourlyMicros).toBe(12_345);
+  });
+});
+
+test('who sees nothing is not shown where the manager runs', async () => {
+  const source = new FakeSource([recordOf('ContainerService/default/web')]);
+  const shown = createWorld(source, { access: { reader: async () => ({ namespaces: new Set() }) } });
+  const { body } = await ask(shown, '/api/v1/summary');
+  expect([body.owner, body.manager.host, body.manager.pid, body.objects]).toEqual(['', null, null, 0]);
+  expect((await ask(createWorld(source), '/api/v1/summary')).body.manager.host).toBe('host-1');
+});
