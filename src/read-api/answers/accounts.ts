@@ -63,7 +63,9 @@ export function visibleBudgets(context: AnswerContext): BudgetFacts[] {
     .flatMap((kind) => source.store.recordsOfKind(kind))
     .filter(({ key }) => seesKey(reader, key))
     .slice(0, mostBudgets)
-    .map((record) => budgetFacts(shownRecord(context, record), index.rows.get(record.key)?.row.health ?? 'Unknown'));
+    .map((record) =>
+      budgetFacts(shownRecord(context, record), index.rows.get(record.key)?.row.health ?? 'Unknown'),
+    );
   return found.sort((left, right) => (left.key < right.key ? -1 : 1));
 }
 

@@ -251,10 +251,7 @@ export class Streams {
     this.#kept.push({ live, number, bytes: text.length });
     this.#keptBytes += text.length;
     let forgotten = 0;
-    while (
-      this.#keptBytes > this.#limits.eventBytes ||
-      this.#kept.length - forgotten > this.#limits.events
-    ) {
+    while (this.#keptBytes > this.#limits.eventBytes || this.#kept.length - forgotten > this.#limits.events) {
       const oldest = this.#kept[forgotten];
       if (!oldest) break;
       oldest.live.forget(oldest.number);

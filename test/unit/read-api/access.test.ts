@@ -89,7 +89,6 @@ describe('a token', () => {
   ])('%j is none', (text, message) => {
     expect(() => tokenWorld(text).tokens.check()).toThrow(message);
   });
-
 });
 
 describe('the form', () => {
@@ -448,8 +447,7 @@ describe('a Budget that counts all of the account that all share', () => {
     'view=tree&depth=6',
     'view=problems',
   ];
-  const shownIn = (text: string) =>
-    [...amounts, '4321', '4322'].filter((amount) => text.includes(amount));
+  const shownIn = (text: string) => [...amounts, '4321', '4322'].filter((amount) => text.includes(amount));
 
   test.each(lists)('shows a reader of one namespace no amount in %s', async (target) => {
     const { status: code, text } = await ask(reading(source({ isShared: true })), target);
@@ -477,7 +475,9 @@ describe('a Budget that counts all of the account that all share', () => {
     const keys = async (cost: number) => {
       const from = source({ isShared: true });
       const costs = { ...status, hourlyMicros: cost };
-      await from.store.save(recordOf('Budget/a/all', { account: undefined, spec, status: costs, conditions }));
+      await from.store.save(
+        recordOf('Budget/a/all', { account: undefined, spec, status: costs, conditions }),
+      );
       const { body } = await ask(reading(from), '/api/v1/objects?sort=cost');
       return body.items.map(({ key }: { key: string }) => key);
     };

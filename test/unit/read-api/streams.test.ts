@@ -89,6 +89,38 @@ describe('a stream', () => {
   });
 });
 
+test('ids count the events of the view alone, and show nothing of what others read', async () => {
+  const world = createWorld(new FakeSource(list(3)));
+  const numberOf = ({ lastEventId = '' }: StreamReader) => Number(lastEventId.split('-')[2]);
+  const quiet = await openStream(world, 'view=objects&kind=Account');
+  const others = [await openStream(world, 'view=objects'), await openStream(world, 'view=objects&sort=cost')];
+  for (let change = 1; change <= 5; change++) {
+    await world.source.store.save(recordOf(service('web-0'), { status: { hourlyMicros: change } }));
+    await world.clock.advance(500);
+  }
+  expect(others.map(numberOf)).toEqual([5, 5]);
+  await world.source.store.save(recordOf('Account/default/default' as ObjectKey));
+  await world.clock.advance(500);
+  expect([quiet.kinds, numberOf(quiet)]).toEqual([['state', 'change'], 1]);
+  expect(new Set([quiet, ...others].map(({ lastEventId = '' }) => lastEventId.split('-')[1])).size).toBe(3);
+});
+
+test('streams that are opened at once are opened one after the other', async () => {
+  const world = createWorld(new FakeSource(list(300)));
+  await ask(world, '/api/v1/objects');
+  let turns = 0;
+  let isDone = false;
+  const turn = () => {
+    turns += 1;
+    if (!isDone) setImmediate(turn);
+  };
+  setImmediate(turn);
+  const views = Array.from({ length: 50 }, (_, at) => openStream(world, `view=objects&label=!label-${at}`));
+  await Promise.all(views);
+  isDone = true;
+  expect(turns).toBeGreaterThan(45);
+});
+
 describe('a stream that was cut', () => {
   test('continues behind the last event that its reader has', async () => {
     const world = createWorld(new FakeSource(list(2)));
