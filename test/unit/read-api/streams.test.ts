@@ -105,6 +105,36 @@ test('ids count the events of the view alone, and show nothing of what others re
   expect(new Set([quiet, ...others].map(({ lastEventId = '' }) => lastEventId.split('-')[1])).size).toBe(3);
 });
 
+test.each([
+  ['objects', '/api/v1/objects', 'view=objects'],
+  ['problems', '/api/v1/problems', 'view=problems'],
+  ['nodes of the tree', '/api/v1/tree', 'view=tree'],
+  ['the timeline', '/api/v1/timeline', 'view=timeline'],
+])('a stream of %s has the items of that list, and no others', async (_what, target, query) => {
+  const source = new FakeSource([
+    ...list(3),
+    recordOf(service('bad'), { conditions: held('UnknownRegion') }),
+  ]);
+  source.intents.push({ number: 1, intent: intentOf(service('bad')) });
+  const world = createWorld(source);
+  const { body } = await ask(world, target);
+  const items = body.items ?? body.nodes;
+  const reader = await openStream(world, query);
+  expect(items.length).toBeGreaterThan(0);
+  expect(reader.order.map((id) => reader.items.get(id))).toEqual(items);
+});
+
+test('a stream of an object, of the money and of the summary is their answer', async () => {
+  const world = createWorld(new FakeSource(list(3), [readAccount('default/default')]));
+  const targets = [
+    [`/api/v1/objects/${service('web-0')}`, `view=object&object=${service('web-0')}`],
+    ['/api/v1/money', 'view=money'],
+    ['/api/v1/summary', 'view=summary'],
+  ] as const;
+  for (const [target, query] of targets)
+    expect((await openStream(world, query)).head).toEqual((await ask(world, target)).body);
+});
+
 test('streams that are opened at once are opened one after the other', async () => {
   const world = createWorld(new FakeSource(list(300)));
   await ask(world, '/api/v1/objects');
