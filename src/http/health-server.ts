@@ -83,8 +83,7 @@ export function createHealthServer(
 
 /** Of paths that the router can not read. */
 function unreadable(readApi: RequestHandler): NonNullable<FastifyServerOptions['frameworkErrors']> {
-  return (_error, request, reply) =>
-    void answerWith(readApi, request as FastifyRequest, reply as FastifyReply);
+  return (_error, request, reply) => void answerWith(readApi, request, reply);
 }
 
 /** Without a read API. */

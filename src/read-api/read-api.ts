@@ -28,7 +28,7 @@
 import type { z } from 'zod';
 import { etagOf, hasETag, nearest, pageHeaders, sleep, type Clock, type Random } from '../base/index.ts';
 import { absent, type AnswerContext } from './answers/context.ts';
-import { Denied, open, tokenIn, type Access, type Denial } from './access/access.ts';
+import { Denied, open as asksNothing, tokenIn, type Access, type Denial } from './access/access.ts';
 import { checkHost, isOwnHost, type HostRule } from './access/hosts.ts';
 import { Sessions } from './access/sessions.ts';
 import { Cursors, queryText } from './cursors.ts';
@@ -114,7 +114,7 @@ export class ReadApi {
   /** Where nothing is asked, a name that somebody gave to this address reads nothing, not even metrics. */
   isHostAllowed(host: string | undefined): boolean {
     const { access, hosts } = this.#options;
-    return access !== open || isOwnHost(hosts, host);
+    return access !== asksNothing || isOwnHost(hosts, host);
   }
 
   /** Never rejects. */

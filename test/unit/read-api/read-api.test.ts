@@ -398,11 +398,11 @@ describe('bounds', () => {
         request.headers['authorization'] === undefined ? checked : Promise.resolve(readsAll),
     };
     const world = createWorld(exampleSource(), { access });
-    const waiting = Array.from({ length: 210 }, () => ask(world, '/api/v1/summary'));
-    const last = await Promise.all(waiting.slice(200));
+    const asked = Array.from({ length: 210 }, () => ask(world, '/api/v1/summary'));
+    const last = await Promise.all(asked.slice(200));
     expect(last.map(({ status }) => status)).toEqual(last.map(() => 503));
     await world.clock.advance(10_000);
-    for (const { status } of await Promise.all(waiting)) expect(status).toBe(503);
+    for (const { status } of await Promise.all(asked)) expect(status).toBe(503);
     const some = Array.from({ length: 100 }, () => ask(world, '/api/v1/summary'));
     const headers = { authorization: 'Bearer x' };
     expect((await ask(world, '/api/v1/summary', { headers })).status).toBe(200);

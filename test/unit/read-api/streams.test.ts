@@ -99,7 +99,7 @@ test('ids count the events of the view alone, and show nothing of what others re
     await world.clock.advance(500);
   }
   expect(others.map(numberOf)).toEqual([5, 5]);
-  await world.source.store.save(recordOf('Account/default/default' as ObjectKey));
+  await world.source.store.save(recordOf('Account/default/default'));
   await world.clock.advance(500);
   expect([quiet.kinds, numberOf(quiet)]).toEqual([['state', 'change'], 1]);
   expect(new Set([quiet, ...others].map(({ lastEventId = '' }) => lastEventId.split('-')[1])).size).toBe(3);
