@@ -9,6 +9,7 @@
  * | what waits for a budget              | amounts in messages about that                                              |
  * | any other                            | nothing                                                                     |
  */
+import { entryOf, isBlocking, isReason } from '../../reasons/index.ts';
 import { traitsOf, parseObjectKey, type Condition } from '../../resources/index.ts';
 import type { ObjectRecord } from '../../state/index.ts';
 
@@ -56,7 +57,8 @@ function ofBudget(condition: Condition): Condition {
 }
 
 function isAboutBudget({ reason, message }: Condition): boolean {
-  return reason === 'BudgetExceeded' && amount.test(message);
+  const isForBudget = isReason(reason) && isBlocking(reason) && entryOf(reason).forBudget === true;
+  return isForBudget && amount.test(message);
 }
 
 const amount = /-?\$\d[\d.,]*/;
