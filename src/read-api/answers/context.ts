@@ -1,6 +1,7 @@
 /** What every answer is made of. All answers are functions of it, and of the query. */
+import type { ObjectKey } from '../../resources/index.ts';
 import type { ObjectRecord } from '../../state/index.ts';
-import { withoutAmounts } from '../fleet/amounts.ts';
+import { eventWithoutAmounts, withoutAmounts } from '../fleet/amounts.ts';
 import type { FleetIndex } from '../fleet/fleet-index.ts';
 import { seesAccount, type Reader } from '../fleet/reader.ts';
 import type { IndexedRow } from '../fleet/row.ts';
@@ -27,6 +28,17 @@ export function shownRecord(context: Parts, record: ObjectRecord): ObjectRecord 
   const { row, full } = context.index.rows.get(record.key) ?? {};
   const isAll = row && (!full || seesAccountOf(context, row));
   return isAll ? record : (withoutAmounts(record) ?? record);
+}
+
+/** The same of a message that was written about an object. */
+export function shownMessage(
+  context: Pick<AnswerContext, 'index' | 'reader' | 'source'>,
+  key: ObjectKey,
+  event: { readonly reason: string; readonly message: string },
+): string {
+  const row = context.index.rows.get(key)?.row;
+  const isAll = row ? seesAccountOf(context, row) : context.reader.namespaces === undefined;
+  return isAll ? event.message : eventWithoutAmounts(key, context.source.store.record(key), event);
 }
 
 /** Of an account that is not known, nobody knows whether it is shared. */

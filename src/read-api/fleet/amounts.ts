@@ -10,7 +10,7 @@
  * | any other                            | nothing                                                                     |
  */
 import { entryOf, isBlocking, isReason } from '../../reasons/index.ts';
-import { traitsOf, parseObjectKey, type Condition } from '../../resources/index.ts';
+import { traitsOf, parseObjectKey, type Condition, type ObjectKey } from '../../resources/index.ts';
 import type { ObjectRecord } from '../../state/index.ts';
 
 /** The same record as readers see it that do not see its account; undefined: there is no difference. */
@@ -37,9 +37,23 @@ export function withoutAmounts(record: ObjectRecord): ObjectRecord | undefined {
 
 /** It counts all of an account. */
 function countsAccount({ key, kind, manifest: { spec } }: ObjectRecord): boolean {
-  if (!('budget' in traitsOf(parseObjectKey(key).kind))) return false;
+  if (!isBudget(key)) return false;
   const { scope } = kind as { readonly scope?: { readonly of: string } };
   return scope?.of === 'account' || spec['accountRef'] !== undefined;
+}
+
+/** Of an Event about the object. `record` undefined: nobody knows any more what it counted. */
+export function eventWithoutAmounts(
+  key: ObjectKey,
+  record: ObjectRecord | undefined,
+  event: Pick<Condition, 'reason' | 'message'>,
+): string {
+  if (record ? countsAccount(record) : isBudget(key)) return hidden;
+  return isAboutBudget(event) ? event.message.replaceAll(amounts, '$…') : event.message;
+}
+
+function isBudget(key: ObjectKey): boolean {
+  return 'budget' in traitsOf(parseObjectKey(key).kind);
 }
 
 const hidden = 'its account is shared by all namespaces: who sees all of them sees the amounts';
@@ -56,7 +70,7 @@ function ofBudget(condition: Condition): Condition {
   return isPlain ? condition : { ...condition, message: hidden };
 }
 
-function isAboutBudget({ reason, message }: Condition): boolean {
+function isAboutBudget({ reason, message }: Pick<Condition, 'reason' | 'message'>): boolean {
   const isForBudget = isReason(reason) && isBlocking(reason) && entryOf(reason).forBudget === true;
   return isForBudget && amount.test(message);
 }

@@ -21,6 +21,7 @@ import {
   openStream,
   readAccount,
   recordOf,
+  startMs,
   waiting,
 } from './support.ts';
 
@@ -469,6 +470,34 @@ describe('a Budget that counts all of the account that all share', () => {
     expect(shownIn(reader.texts.join(''))).toEqual([]);
     const all = await openStream(createWorld(source({ isShared: true })), query);
     expect(shownIn(all.texts.join(''))).not.toEqual([]);
+  });
+
+  test('nor in an Event about it, or about what waits for it', async () => {
+    const withEvents = () => {
+      const from = source({ isShared: true });
+      const about = [
+        ['Budget/a/all', 'BudgetPassed', 'hourlyMicros: $7.77 of $5.00, 777 %'],
+        ['Budget/a/deleted', 'BudgetNearLimit', 'hourlyMicros: $7.77 of $8.00, 97 %'],
+        ['ContainerService/a/waits', 'BudgetExceeded', 'Budget a/all: $7.77 of $8.00 are used'],
+      ] as const;
+      const entries = about.map(([object, reason, message], number) => ({
+        number,
+        event: {
+          uid: `uid-${number}`,
+          object,
+          type: 'Normal',
+          reason,
+          message,
+          count: 1,
+          at: startMs,
+        } as const,
+      }));
+      from.timeline = () => entries as never;
+      return from;
+    };
+    const { body, text } = await ask(reading(withEvents()), '/api/v1/timeline');
+    expect([body.items.length, shownIn(text)]).toEqual([3, []]);
+    expect(shownIn((await ask(createWorld(withEvents()), '/api/v1/timeline')).text)).not.toEqual([]);
   });
 
   test('its place in an order shows nothing of them, and no search finds them', async () => {
