@@ -8,7 +8,7 @@ import { readFileSync, readdirSync } from 'node:fs';
 import type { AddressInfo } from 'node:net';
 import path from 'node:path';
 import { performance } from 'node:perf_hooks';
-import { systemClock } from '../../src/base/index.ts';
+import { systemClock, systemRandom } from '../../src/base/index.ts';
 import { desiredObjects } from '../../src/desired/index.ts';
 import { createHealthServer } from '../../src/http/index.ts';
 import { open } from '../../src/read-api/access/access.ts';
@@ -173,6 +173,7 @@ async function serve(objects: number): Promise<void> {
     hosts: hostRule('127.0.0.1', []),
     clock: systemClock,
     process: 'bench',
+    random: systemRandom,
     files: builtFiles(),
     metrics: {
       request: () => undefined,

@@ -109,6 +109,7 @@ export function createReadApi(
     hosts: hostRule(host, pageHost),
     clock,
     process: random.uuid().replaceAll('-', '').slice(0, 12),
+    random,
     metrics: pageMetrics(metrics),
     files: pageFiles(),
     onDefect: (error) => logger.error({ err: error }, 'a request of the read API failed because of a defect'),

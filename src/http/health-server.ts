@@ -7,10 +7,15 @@
  * a rate of its own, so that nobody keeps the kubelet out. Metrics are made at most once a second, however many ask.
  */
 import type { Socket } from 'node:net';
-import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
-import type { Clock } from '../base/index.ts';
+import Fastify, {
+  type FastifyInstance,
+  type FastifyReply,
+  type FastifyRequest,
+  type FastifyServerOptions,
+} from 'fastify';
+import { pageHeaders, type Clock } from '../base/index.ts';
 import { AddressRates, healthLimits, withReadApi, type HealthLimits } from './limits.ts';
-import { errorBody, serveReadApi, type RequestHandler } from './read-api.ts';
+import { answerWith, errorBody, serveReadApi, streamPath, type RequestHandler } from './read-api.ts';
 
 export interface Check {
   readonly name: string;
@@ -46,8 +51,10 @@ export function createHealthServer(
     keepAliveTimeout: idleMs,
     requestTimeout: requestMs,
     http: { maxHeaderSize: headerBytes, headersTimeout: requestMs, connectionsCheckingInterval: 1000 },
+    ...(readApi ? { frameworkErrors: unreadable(readApi) } : {}),
   });
   limitConnections(app, limits);
+  refuseBehindStreams(app);
   const rates = new AddressRates(limits, clock);
   const readRates = readApi && new AddressRates(limits.readApi, clock);
   app.addHook('onRequest', async (request, reply) => {
@@ -56,6 +63,7 @@ export function createHealthServer(
     if (asked.takes(request.socket.remoteAddress ?? '')) return;
     await reply
       .code(429)
+      .headers(readApi ? pageHeaders : {})
       .header('retry-after', '1')
       .type('text/plain; charset=utf-8')
       .send('too many requests\n');
@@ -63,12 +71,19 @@ export function createHealthServer(
   const metrics = sharedFor(limits.metricsMs, clock, () => view.metrics());
   app.get('/healthz', (request, reply) => answer(request, reply, 'healthz', view.live()));
   app.get('/readyz', (request, reply) => answer(request, reply, 'readyz', view.ready()));
-  app.get('/metrics', async (_request, reply) =>
-    reply.type('text/plain; version=0.0.4; charset=utf-8').send(await metrics()),
-  );
+  app.get('/metrics', async ({ headers: { host } }, reply) => {
+    if (readApi && !readApi.isHostAllowed(host))
+      return refuse(reply, 421, 'wrong_host', 'this server has another name; --page-host names it');
+    return reply.type('text/plain; version=0.0.4; charset=utf-8').send(await metrics());
+  });
   if (readApi) serveReadApi(app, readApi);
   else serveEndpoints(app, view);
   return app;
+}
+
+/** Of paths that the router can not read. */
+function unreadable(readApi: RequestHandler): NonNullable<FastifyServerOptions['frameworkErrors']> {
+  return (_error, request, reply) => void answerWith(readApi, request, reply);
 }
 
 /** Without a read API. */
@@ -104,20 +119,43 @@ function refuse(reply: FastifyReply, status: number, code: string, message: stri
 /** More than these are closed at once. */
 function limitConnections(
   { server }: FastifyInstance,
-  { connections, connectionsPerAddress }: HealthLimits,
+  { connections, connectionsPerAddress, crowdedFrom, connectionsWhenCrowded }: HealthLimits,
 ): void {
   server.maxConnections = connections;
   const open = new Map<string, number>();
+  let all = 0;
   server.on('connection', (socket: Socket) => {
     const address = socket.remoteAddress ?? '';
     const count = (open.get(address) ?? 0) + 1;
     open.set(address, count);
+    all += 1;
     socket.once('close', () => {
+      all -= 1;
       const left = (open.get(address) ?? 1) - 1;
       if (left > 0) open.set(address, left);
       else open.delete(address);
     });
-    if (count > connectionsPerAddress) socket.destroy();
+    const most = all > crowdedFrom ? connectionsWhenCrowded : connectionsPerAddress;
+    if (count > most) socket.destroy();
+  });
+}
+
+/**
+ * Answers are sent in the order of their requests, and a stream does not end: what is answered behind one would be kept in memory. So whoever
+ * sends a request behind one, or a stream behind another request, loses the connection.
+ */
+function refuseBehindStreams(app: FastifyInstance): void {
+  const withStream = new WeakSet<Socket>();
+  app.addHook('onRequest', async ({ url, socket }, reply) => {
+    const isStream = url.split('?', 1)[0] === streamPath;
+    const isBehind = reply.raw.socket === null;
+    if (isBehind && (isStream || withStream.has(socket))) {
+      socket.destroy();
+      return reply.hijack();
+    }
+    if (isStream) withStream.add(socket);
+    else withStream.delete(socket);
+    return undefined;
   });
 }
 

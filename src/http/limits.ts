@@ -4,6 +4,9 @@ import type { Clock } from '../base/index.ts';
 export interface HealthLimits {
   readonly connections: number;
   readonly connectionsPerAddress: number;
+  /** With more open ones than `crowdedFrom`, an address that has so many gets no other one: a few can not keep the others out. */
+  readonly crowdedFrom: number;
+  readonly connectionsWhenCrowded: number;
   readonly headerBytes: number;
   /** For one request to arrive, and without one until a connection is closed. */
   readonly requestMs: number;
@@ -20,6 +23,8 @@ export interface HealthLimits {
 export const healthLimits: HealthLimits = {
   connections: 200,
   connectionsPerAddress: 16,
+  crowdedFrom: 150,
+  connectionsWhenCrowded: 16,
   headerBytes: 8192,
   requestMs: 5000,
   idleMs: 10_000,
@@ -30,7 +35,12 @@ export const healthLimits: HealthLimits = {
 };
 
 /** With room for 100 event streams, which may all come by one proxy. */
-export const withReadApi: HealthLimits = { ...healthLimits, connections: 400, connectionsPerAddress: 200 };
+export const withReadApi: HealthLimits = {
+  ...healthLimits,
+  connections: 400,
+  connectionsPerAddress: 200,
+  crowdedFrom: 300,
+};
 
 /** Addresses whose rate is remembered; of more, the oldest are forgotten. */
 const mostAddresses = 1000;

@@ -2,12 +2,18 @@
 import { promisify } from 'node:util';
 import { gzip } from 'node:zlib';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { pageHeaders } from '../base/index.ts';
 import type { ApiRequest, ApiResponse, StreamSink } from '../read-api/index.ts';
 
 export interface RequestHandler {
   /** Never rejects. */
   handle(request: ApiRequest): Promise<ApiResponse>;
+  /** False: whoever sends this `Host` is not to read anything here, not even metrics. */
+  isHostAllowed(host: string | undefined): boolean;
 }
+
+/** Nothing may follow on its connection. */
+export const streamPath = '/api/v1/stream';
 
 /** In the contract's form. */
 export function errorBody(code: string, message: string): string {
@@ -22,14 +28,22 @@ export function serveReadApi(app: FastifyInstance, handler: RequestHandler): voi
   app.addContentTypeParser('*', { parseAs: 'string' }, (_request, body, done) => done(null, body));
   app.setErrorHandler((error: { statusCode?: number }, _request, reply) => {
     const status = error.statusCode ?? 500;
-    return reply.code(status).type(json).send(errorBody('invalid_request', 'the request can not be read'));
+    const text = errorBody('invalid_request', 'the request can not be read');
+    return reply.code(status).headers(pageHeaders).type(json).send(text);
   });
-  app.setNotFoundHandler(async (request, reply) => {
-    const answer = await handler.handle(asked(request));
-    if (answer.stream) return stream(reply, answer, answer.stream);
-    const { status, headers, body } = await compressed(request, answer);
-    return reply.code(status).headers(headers).send(body);
-  });
+  app.setNotFoundHandler((request, reply) => answerWith(handler, request, reply));
+}
+
+/** Also for a path that the router can not read. */
+export async function answerWith(
+  handler: RequestHandler,
+  request: FastifyRequest,
+  reply: FastifyReply,
+): Promise<FastifyReply> {
+  const answer = await handler.handle(asked(request));
+  if (answer.stream) return stream(reply, answer, answer.stream);
+  const { status, headers, body } = await compressed(request, answer);
+  return reply.code(status).headers(headers).send(body);
 }
 
 /** Below that, compression saves nothing that anybody notices. */
@@ -75,6 +89,8 @@ function stream(
 ): FastifyReply {
   reply.hijack();
   const { raw } = reply;
+  // The reader has left meanwhile: `close` was emitted before anybody listened.
+  if (raw.destroyed || raw.closed) return reply;
   raw.socket?.setTimeout(0);
   raw.writeHead(status, headers);
   open({
@@ -84,7 +100,7 @@ function stream(
     },
     // What waits for a slow reader is dropped.
     close: () => raw.destroy(),
-    onClosed: (onClosed) => raw.once('close', onClosed),
+    onClosed: (onClosed) => void (raw.closed ? onClosed() : raw.once('close', onClosed)),
   });
   return reply;
 }

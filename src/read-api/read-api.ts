@@ -5,9 +5,9 @@
  *     Host ── not of this server ──> 421
  *     method ── neither GET nor HEAD ──> 405
  *     static file ──> its bytes, to anybody: it has no data
- *     access ── no ──> 401, 503
- *     path ── unknown ──> 404;  parameters ── unknown or wrong ──> 400;  cursor ── too old ──> 410
+ *     access ── no ──> 401, 503;  200 are being checked ──> 503
  *     32 are under way ──> 503;  10 s without an answer ──> 503
+ *     path ── unknown ──> 404;  parameters ── unknown, wrong or too many ──> 400;  cursor ── too old ──> 410
  *     else ──> 200 with an ETag, or 304
  *
  * | failure                                          | answer                                                              |
@@ -26,10 +26,11 @@
  * | a clock of the reader that is wrong              | `Date` and `at` have this server's time                             |
  */
 import type { z } from 'zod';
-import { etagOf, hasETag, nearest, pageHeaders, sleep, type Clock } from '../base/index.ts';
+import { etagOf, hasETag, nearest, pageHeaders, sleep, type Clock, type Random } from '../base/index.ts';
 import { absent, type AnswerContext } from './answers/context.ts';
-import { cookieName, Denied, invalid, type Access, type Denial } from './access/access.ts';
-import { checkHost, type HostRule } from './access/hosts.ts';
+import { Denied, open as asksNothing, tokenIn, type Access, type Denial } from './access/access.ts';
+import { checkHost, isOwnHost, type HostRule } from './access/hosts.ts';
+import { Sessions } from './access/sessions.ts';
 import { Cursors, queryText } from './cursors.ts';
 import { FleetIndex } from './fleet/fleet-index.ts';
 import { scopeOf, type Reader } from './fleet/reader.ts';
@@ -56,6 +57,7 @@ export interface ReadApiOptions {
   readonly clock: Clock;
   /** Another text for each process, of letters and digits. */
   readonly process: string;
+  readonly random: Random;
   readonly metrics: ReadApiMetrics;
   readonly onDefect: (error: unknown) => void;
   /** Of the page. */
@@ -64,7 +66,10 @@ export interface ReadApiOptions {
 }
 
 const mostRequests = 32;
+/** Who waits for an identity provider takes no place of these, and has others. */
+const mostChecks = 200;
 const longestMs = 10_000;
+const mostParameters = 32;
 
 interface Found {
   readonly route: Route;
@@ -76,18 +81,24 @@ export class ReadApi {
   readonly #index: FleetIndex;
   readonly #cursors: Cursors;
   readonly #streams: Streams;
+  readonly #sessions: Sessions;
   #underWay = 0;
+  #checks = 0;
+  /** Streams are opened one after the other. */
+  #lastTurn: Promise<void> = Promise.resolve();
   #document: string | undefined;
 
   constructor(options: ReadApiOptions) {
     this.#options = options;
-    const { source, clock, process, metrics, streamLimits: limits } = options;
+    const { source, clock, process, random, metrics, streamLimits: limits } = options;
     this.#index = new FleetIndex(source, clock);
-    this.#cursors = new Cursors(clock, process);
+    this.#cursors = new Cursors(clock, process, random);
+    this.#sessions = new Sessions(clock, random);
     this.#streams = new Streams({
       index: this.#index,
       clock,
       process,
+      random,
       ...(limits ? { limits } : {}),
       onCount: (open) => metrics.streams(open),
       onReset: (reason) => metrics.reset(reason),
@@ -98,6 +109,12 @@ export class ReadApi {
   /** Closes all streams. */
   stop(): void {
     this.#streams.stop();
+  }
+
+  /** Where nothing is asked, a name that somebody gave to this address reads nothing, not even metrics. */
+  isHostAllowed(host: string | undefined): boolean {
+    const { access, hosts } = this.#options;
+    return access !== asksNothing || isOwnHost(hosts, host);
   }
 
   /** Never rejects. */
@@ -120,30 +137,66 @@ export class ReadApi {
     const { method, path } = request;
     checkHost(hosts, request.headers['host']);
     if (method === 'POST' && path === '/login' && access.accepts)
-      return this.#limited(() => login(request, access));
+      return this.#checked(() => this.#sessions.login(request, access));
     if (method !== 'GET' && method !== 'HEAD')
       throw new Refused(405, 'method_not_allowed', 'this API is read-only: GET and HEAD', {
         allow: 'GET, HEAD',
       });
     const file = files?.get(path);
     if (file) return withETag(request, file.type, file.content, file.etag);
+    const reader = await this.#checked(() => this.#readerOf(request));
     // They have a bound of their own, and all of them come back at once when a proxy was restarted.
-    if (path === '/api/v1/stream') return this.#stream(request, await access.reader(request));
-    return this.#limited(() => this.#read(request));
+    if (path === '/api/v1/stream') return this.#stream(request, reader);
+    return this.#limited(() => this.#read(request, reader));
   }
 
-  async #read(request: ApiRequest): Promise<ApiResponse> {
+  async #read(request: ApiRequest, reader: Reader): Promise<ApiResponse> {
     const { path } = request;
-    const reader = await this.#options.access.reader(request);
     if (path === '/api/v1/openapi.json') return this.#openApi(request);
     const found = routeOf(path);
     if (!found) throw notFound();
     return this.#list(request, reader, found);
   }
 
+  /** Of the token that was sent, or else of a session: its token is checked as if it had been sent. */
+  async #readerOf(request: ApiRequest): Promise<Reader> {
+    const { access } = this.#options;
+    const tokens = tokenIn(request) === undefined ? this.#sessions.tokensOf(request) : [];
+    let denied: unknown;
+    for (const token of tokens) {
+      const headers = { ...request.headers, authorization: `Bearer ${token}` };
+      try {
+        // oxlint-disable-next-line no-await-in-loop -- the first one that is valid decides
+        return await access.reader({ ...request, headers });
+      } catch (error) {
+        denied = error;
+      }
+    }
+    if (denied !== undefined) throw denied;
+    return access.reader(request);
+  }
+
+  async #checked<Answer>(work: () => Promise<Answer>): Promise<Answer> {
+    if (this.#checks >= mostChecks) throw busy('too many tokens are being checked');
+    this.#checks += 1;
+    try {
+      return await this.#inTime(work);
+    } finally {
+      this.#checks -= 1;
+    }
+  }
+
   async #limited(work: () => Promise<ApiResponse>): Promise<ApiResponse> {
     if (this.#underWay >= mostRequests) throw busy('too many requests are under way');
     this.#underWay += 1;
+    try {
+      return await this.#inTime(work);
+    } finally {
+      this.#underWay -= 1;
+    }
+  }
+
+  async #inTime<Answer>(work: () => Promise<Answer>): Promise<Answer> {
     const ended = new AbortController();
     try {
       const late = sleep(this.#options.clock, longestMs, ended.signal).then(() => {
@@ -154,11 +207,11 @@ export class ReadApi {
       return await Promise.race([work(), late]);
     } finally {
       ended.abort();
-      this.#underWay -= 1;
     }
   }
 
   async #list(request: ApiRequest, reader: Reader, { route, parameters }: Found): Promise<ApiResponse> {
+    checkCount(request.query);
     const query = parsed(route.query, request.query);
     const text = `${route.id}?${queryText(request.query)}`;
     const cursor = request.query.get('cursor');
@@ -174,6 +227,7 @@ export class ReadApi {
   }
 
   async #stream(request: ApiRequest, reader: Reader): Promise<ApiResponse> {
+    checkCount(request.query);
     const query = new URLSearchParams(request.query);
     const name = viewNames.find((each) => each === query.get('view'));
     if (!name) throw invalidParameter('view', `expected one of ${viewNames.join(', ')}`);
@@ -185,12 +239,15 @@ export class ReadApi {
     if (request.method === 'HEAD') return { status: 200, headers: streamHeaders, body: '' };
     if (!this.#streams.hasRoom) throw busy('100 streams are open');
     await this.#refreshed();
+    // What a view needs at first is computed at once, so others have their turn between two of them.
+    await this.#turn();
+    if (!this.#streams.hasRoom) throw busy('100 streams are open');
     const view = `${scopeOf(reader)} ${text} ${cursor ?? ''}`;
     const open = () =>
       openView<ViewName>(name, () => this.#context(reader), parameters as never, positionIn(position));
     const lastEventId = request.headers['last-event-id'];
     const isStillAllowed = async () => {
-      const now = await this.#options.access.reader(request);
+      const now = await this.#readerOf(request);
       return scopeOf(now) === scopeOf(reader);
     };
     return {
@@ -207,6 +264,11 @@ export class ReadApi {
     if (unread !== undefined)
       throw new Refused(503, 'unread', `${unread}; try again`, { 'retry-after': '1' });
     return this.#index.refresh();
+  }
+
+  #turn(): Promise<void> {
+    this.#lastTurn = this.#lastTurn.then(() => sleep(this.#options.clock, 0));
+    return this.#lastTurn;
   }
 
   #openApi(request: ApiRequest): ApiResponse {
@@ -245,9 +307,15 @@ function invalidParameter(name: string, message: string): Refused {
 }
 
 /** Throws a `Refused`. */
+function checkCount({ size }: URLSearchParams): void {
+  if (size > mostParameters)
+    throw invalidParameter('query', `it has ${size} parameters; give at most ${mostParameters}`);
+}
+
+/** Throws a `Refused`. */
 function parsed(schema: z.ZodType, query: URLSearchParams): unknown {
-  const names = [...query.keys()];
-  const repeated = names.find((name, at) => names.indexOf(name) !== at);
+  const names = new Set<string>();
+  const repeated = [...query.keys()].find((name) => names.size === names.add(name).size);
   if (repeated !== undefined) throw invalidParameter(repeated, 'it is given twice');
   const read = schema.safeParse(Object.fromEntries(query));
   if (read.success) return read.data;
@@ -310,20 +378,4 @@ function templateOf(path: string): string {
   if (path === '/' || path === '/login' || path === '/api/v1/stream' || path === '/api/v1/openapi.json')
     return path;
   return routeOf(path)?.route.path ?? 'other';
-}
-
-/** A form sets the cookie. It is `Secure` unless the request came by loopback. */
-async function login({ body, isLoopback }: ApiRequest, access: Access): Promise<ApiResponse> {
-  const token = new URLSearchParams(body ?? '').get('token') ?? '';
-  if (!(await access.accepts?.(token))) throw invalid();
-  const secure = isLoopback ? '' : '; Secure';
-  return {
-    status: 303,
-    headers: {
-      location: '/',
-      'cache-control': 'no-store',
-      'set-cookie': `${cookieName}=${encodeURIComponent(token)}; Path=/; HttpOnly; SameSite=Strict${secure}`,
-    },
-    body: '',
-  };
 }

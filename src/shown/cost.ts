@@ -238,8 +238,10 @@ function nameOf(
       return account;
     case 'fleet':
       return labelsOf(key)[ownerLabel] ?? null;
-    case 'label':
-      return labelsOf(key)[by.key] ?? null;
+    case 'label': {
+      const labels = labelsOf(key);
+      return Object.hasOwn(labels, by.key) ? (labels[by.key] ?? null) : null;
+    }
   }
 }
 

@@ -35,6 +35,10 @@ test.each([
   ['', 'problems'],
   ['#/fleets/shop/llm', 'fleet'],
   ['#/objects/%E0%A4%A/b/c', 'object'],
+  ['#/__proto__', 'unknown'],
+  ['#/constructor', 'unknown'],
+  ['#/constructor/a', 'unknown'],
+  ['#/toString/a/b', 'unknown'],
 ])('%s is the view %s', (hash, view) => {
   expect(routeOf(hash).view).toBe(view);
 });

@@ -71,6 +71,21 @@ test('an object begins with the sentence that says why, in the zone of its reade
   );
 });
 
+test('an endpoint is text, whatever its protocol is', () => {
+  for (const endpoint of [
+    'javascript:alert(1)',
+    'data:text/html,<script>alert(1)</script>',
+    'https://a.example',
+  ]) {
+    const view = objectView(made.objectAnswer(made.waiting, { observed: { endpoint } }), now);
+    expect(textOf(view)).toContain(endpoint);
+    const links = Array.from(rendered(view).querySelectorAll('a'), (link) => link.getAttribute('href') ?? '');
+    expect(links.length).toBeGreaterThan(0);
+    expect(links.filter((href) => !href.startsWith('#/') && !href.startsWith('https:'))).toEqual([]);
+    expect(rendered(view).querySelectorAll('script')).toHaveLength(0);
+  }
+});
+
 test('an object shows drift with what becomes of it, its protection, and what was done', () => {
   const answer = made.objectAnswer(made.broken, {
     drift: [

@@ -34,25 +34,9 @@ export interface Access {
 /** On loopback nothing is asked, unless a flag asks for it. */
 export const open: Access = { reader: async () => readsAll };
 
-export const cookieName = 'fleetkeeper-page';
-
-/** The bearer token, or that of the cookie. */
+/** The bearer token. */
 export function tokenIn({ headers }: Pick<ApiRequest, 'headers'>): string | undefined {
-  const [, bearer] = /^Bearer +(\S+)$/i.exec(headers['authorization'] ?? '') ?? [];
-  if (bearer !== undefined) return bearer;
-  for (const pair of (headers['cookie'] ?? '').split(';')) {
-    const [name = '', value = ''] = pair.trim().split('=', 2);
-    if (name === cookieName && value !== '') return decoded(value);
-  }
-  return undefined;
-}
-
-function decoded(value: string): string | undefined {
-  try {
-    return decodeURIComponent(value);
-  } catch {
-    return undefined;
-  }
+  return /^Bearer +(\S+)$/i.exec(headers['authorization'] ?? '')?.[1];
 }
 
 export function missing(): Denied {

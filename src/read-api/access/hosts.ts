@@ -28,11 +28,20 @@ export function hostRule(listen: string, given: readonly string[]): HostRule {
   };
 }
 
-/** Throws a `Denied`. */
-export function checkHost({ names, anyAddress }: HostRule, header: string | undefined): void {
+export function isOwnHost({ names, anyAddress }: HostRule, header: string | undefined): boolean {
   const host = hostIn(header);
-  if (host !== undefined && (names.has(host) || (anyAddress && isIP(host) !== 0))) return;
+  return host !== undefined && (names.has(host) || (anyAddress && isIP(host) !== 0));
+}
+
+/** Throws a `Denied`. */
+export function checkHost(rule: HostRule, header: string | undefined): void {
+  if (isOwnHost(rule, header)) return;
   throw new Denied(421, 'wrong_host', 'this server has another name; --page-host names it', 'host');
+}
+
+/** A `Host` that names this machine. */
+export function isLoopbackHeader(header: string | undefined): boolean {
+  return isLoopbackHost(hostIn(header) ?? '');
 }
 
 /** Without port, brackets and the dot at the end. */

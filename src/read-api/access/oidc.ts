@@ -45,6 +45,8 @@ const keysMaxAgeMs = 600_000;
 const pauseMs = 5000;
 const mostBytes = 1024 * 1024;
 const longestToken = 16_384;
+/** Requests that wait for the keys of the issuer. */
+const mostWaiting = 32;
 
 export function parseAccess(text: string): readonly Entry[] {
   const read = accessSchema.safeParse(parse(text));
@@ -62,17 +64,20 @@ export function readerOf(claims: JWTPayload, entries: readonly Entry[]): Reader 
 
 function hasValue(claims: JWTPayload, { claim, value }: Entry): boolean {
   if (!Object.hasOwn(claims, claim)) return false;
-  // An address that nobody has verified may be anybody's.
-  if (claim === 'email' && claims['email_verified'] !== true) return false;
   const found = claims[claim];
+  // An address that nobody has verified may be anybody's, and so may one of several.
+  if (claim === 'email') return claims['email_verified'] === true && found === value;
   return Array.isArray(found) ? found.includes(value) : found === value;
 }
+
+type Keys = ReturnType<typeof createRemoteJWKSet>;
 
 export class OidcAccess implements Access {
   readonly #options: OidcOptions;
   readonly #access: WatchedFile<readonly Entry[]>;
-  readonly #keys: ReturnType<typeof createRemoteJWKSet>;
+  readonly #keys: Keys;
   #failedAtMs = Number.NEGATIVE_INFINITY;
+  #waiting = 0;
 
   constructor(options: OidcOptions) {
     this.#options = options;
@@ -106,7 +111,7 @@ export class OidcAccess implements Access {
   async #claimsOf(token: string): Promise<JWTPayload> {
     const { issuer, audience, clock } = this.#options;
     try {
-      const { payload } = await jwtVerify(token, this.#keys, {
+      const { payload } = await jwtVerify(token, (...asked) => this.#keyOf(...asked), {
         issuer,
         audience,
         algorithms,
@@ -117,6 +122,19 @@ export class OidcAccess implements Access {
       return payload;
     } catch (error) {
       throw isOfToken(error) ? invalid() : unavailable('the identity provider can not be asked; try again');
+    }
+  }
+
+  /** Who has a key that is known waits for nobody. Of the others, few may wait: the issuer may be slow. */
+  async #keyOf(...asked: Parameters<Keys>): ReturnType<Keys> {
+    const isKnown = this.#keys.fresh && this.#keys.jwks()?.keys.some(({ kid }) => kid === asked[0]?.kid);
+    if (isKnown) return this.#keys(...asked);
+    if (this.#waiting >= mostWaiting) throw new Error('too many requests wait for the keys');
+    this.#waiting += 1;
+    try {
+      return await this.#keys(...asked);
+    } finally {
+      this.#waiting -= 1;
     }
   }
 

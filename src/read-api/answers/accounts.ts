@@ -7,7 +7,7 @@ import { numberIn } from '../fleet/row.ts';
 import { isAccountStale, type AccountNow } from '../fleet/source.ts';
 import type { z } from 'zod';
 import type { accountFacts, budget } from '../schemas/answers.ts';
-import type { AnswerContext } from './context.ts';
+import { shownRecord, type AnswerContext } from './context.ts';
 
 export const mostAccounts = 100;
 export const mostBudgets = 100;
@@ -57,12 +57,15 @@ function capacityFacts(shown: ShownCapacity): AccountFacts['capacity'][number] {
 }
 
 /** Fields of the status and the document of a budget. */
-export function visibleBudgets({ index, source, reader }: AnswerContext): BudgetFacts[] {
+export function visibleBudgets(context: AnswerContext): BudgetFacts[] {
+  const { index, source, reader } = context;
   const found = budgetKinds
     .flatMap((kind) => source.store.recordsOfKind(kind))
     .filter(({ key }) => seesKey(reader, key))
     .slice(0, mostBudgets)
-    .map((record) => budgetFacts(record, index.rows.get(record.key)?.row.health ?? 'Unknown'));
+    .map((record) =>
+      budgetFacts(shownRecord(context, record), index.rows.get(record.key)?.row.health ?? 'Unknown'),
+    );
   return found.sort((left, right) => (left.key < right.key ? -1 : 1));
 }
 

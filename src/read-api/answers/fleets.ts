@@ -12,7 +12,7 @@ import type { ObjectRecord } from '../../state/index.ts';
 import { commandsFor } from '../fleet/commands.ts';
 import { seesKey } from '../fleet/reader.ts';
 import type { fleet, revisions } from '../schemas/answers.ts';
-import { absent, type Absent, type AnswerContext } from './context.ts';
+import { absent, shownRecord, shownRow, type Absent, type AnswerContext } from './context.ts';
 
 export type FleetAnswer = z.infer<typeof fleet>;
 export type RevisionsAnswer = z.infer<typeof revisions>;
@@ -37,8 +37,9 @@ export function fleetKey(namespace: string, name: string): ObjectKey {
 export function fleetAnswer(context: AnswerContext, key: ObjectKey): FleetAnswer | Absent {
   const { index, source, reader } = context;
   const indexed = index.rows.get(key);
-  const record: ObjectRecord<FleetState> | undefined = source.store.record(key);
-  if (!indexed || !record || !seesKey(reader, key)) return absent;
+  const recorded = source.store.record(key);
+  if (!indexed || !recorded || !seesKey(reader, key)) return absent;
+  const record = shownRecord(context, recorded) as ObjectRecord<FleetState>;
   const { status, manifest } = record;
   const { update } = manifest.spec as { readonly update?: { readonly steps?: Record<string, unknown>[] } };
   const counts = counted.flatMap((field) => {
@@ -46,7 +47,7 @@ export function fleetAnswer(context: AnswerContext, key: ObjectKey): FleetAnswer
     return typeof value === 'number' ? [[field, value] as const] : [];
   });
   return {
-    object: indexed.row,
+    object: shownRow(context, indexed),
     progress: rolloutProgress(record),
     counts: Object.fromEntries(counts),
     slots: slotsOf(context, key, record),
@@ -61,15 +62,17 @@ export function fleetAnswer(context: AnswerContext, key: ObjectKey): FleetAnswer
 }
 
 function slotsOf(
-  { index, source, nowMs }: AnswerContext,
+  context: AnswerContext,
   key: ObjectKey,
   { kind }: ObjectRecord<FleetState>,
 ): FleetAnswer['slots'] {
+  const { index, source, nowMs } = context;
   const [, namespace = '', name = ''] = key.split('/');
   const endpoints = new Map(endpointsOf(source.store, key, nowMs)?.map((each) => [each.slot, each]));
   return (kind.roster ?? []).slice(0, mostSlots).map((entry) => {
     const child = objectKey(containerService.name, namespace, `${name}-${entry.slot}`);
-    const row = index.rows.get(child)?.row;
+    const indexed = index.rows.get(child);
+    const row = indexed && shownRow(context, indexed);
     const endpoint = endpoints.get(entry.slot);
     return {
       slot: entry.slot,

@@ -15,7 +15,7 @@ import { numberIn } from '../fleet/row.ts';
 import { isAccountStale, type AccountNow, type FleetSource, type Holdings } from '../fleet/source.ts';
 import type { money } from '../schemas/answers.ts';
 import { visibleAccounts, visibleBudgets } from './accounts.ts';
-import type { AnswerContext } from './context.ts';
+import { shownRow, type AnswerContext } from './context.ts';
 
 export type Money = z.infer<typeof money>;
 
@@ -140,11 +140,14 @@ function isVisible({ managedBy }: Holding, reader: Reader, account: AccountNow |
   return account !== undefined && seesAccount(reader, account) && seesKey(reader, accountKey(account.name));
 }
 
-function mostExpensive({ index, reader }: AnswerContext): IndexedRow['row'][] {
+function mostExpensive(context: AnswerContext): IndexedRow['row'][] {
+  const { index, reader } = context;
   const found: IndexedRow['row'][] = [];
-  for (const { row } of index.order('cost').after(undefined)) {
+  for (const indexed of index.order('cost').after(undefined)) {
+    const { row } = indexed;
     if (found.length === expensiveShown || (row.hourlyMicros ?? 0) <= 0) break;
-    if (sees(reader, row.namespace) && costsByItself(row.kind as ManagedKind)) found.push(row);
+    if (sees(reader, row.namespace) && costsByItself(row.kind as ManagedKind))
+      found.push(shownRow(context, indexed));
   }
   return found;
 }

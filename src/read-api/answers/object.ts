@@ -10,7 +10,7 @@ import type { DriftEntry, Intent, ObjectRecord } from '../../state/index.ts';
 import { commandsFor } from '../fleet/commands.ts';
 import { seesKey } from '../fleet/reader.ts';
 import type { object } from '../schemas/answers.ts';
-import { absent, type Absent, type AnswerContext } from './context.ts';
+import { absent, shownRecord, shownRow, type Absent, type AnswerContext } from './context.ts';
 import { shownIntent } from './intents.ts';
 import { parentIn } from './tree.ts';
 
@@ -25,18 +25,19 @@ const ownAnnotation = /^(fleetkeeper\.dev|[a-z0-9.-]*\.fleetkeeper\.dev)\//;
 export function objectAnswer(context: AnswerContext, key: ObjectKey): ObjectAnswer | Absent {
   const { index, source, reader } = context;
   const indexed = index.rows.get(key);
-  const record = source.store.record(key);
-  if (!indexed || !record || !seesKey(reader, key)) return absent;
+  const recorded = source.store.record(key);
+  if (!indexed || !recorded || !seesKey(reader, key)) return absent;
+  const [record, row] = [shownRecord(context, recorded), shownRow(context, indexed)];
   const [entry] = statusEntries([record], (each) => source.createdAt(each));
   if (!entry) return absent;
   const journal = source.journal(key);
-  const { account } = indexed.row;
+  const { account } = row;
   const shown = (intent: Intent) => shownIntent(intent, account ?? undefined);
   const open = source.store.openIntent(key);
   const described = describedWith(context, entry, journal);
   const annotations = ownAnnotations(record);
   return {
-    object: indexed.row,
+    object: row,
     uid: record.uid,
     generation: record.generation,
     observedGeneration: record.status?.observedGeneration ?? 0,
@@ -62,8 +63,8 @@ export function objectAnswer(context: AnswerContext, key: ObjectKey): ObjectAnsw
     intents: { open: open ? shown(open) : null, newest: journal.slice(0, 20).map(shown) },
     activities: activitiesOf(described, source.place),
     cost: {
-      hourlyMicros: indexed.row.hourlyMicros,
-      basis: indexed.row.hourlyMicros === null ? 'unknown' : 'observed',
+      hourlyMicros: row.hourlyMicros,
+      basis: row.hourlyMicros === null ? 'unknown' : 'observed',
     },
     commands: commandsFor(entry, source.commandFlags, indexed.row.reason),
     parent: parentIn(context, key) ?? null,

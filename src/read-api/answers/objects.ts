@@ -4,7 +4,7 @@ import type { IndexedRow } from '../fleet/row.ts';
 import { sees, type Reader } from '../fleet/reader.ts';
 import { positionOf, type Position, type Sort } from '../fleet/sorted-rows.ts';
 import type { Health, Row } from '../schemas/parts.ts';
-import type { AnswerContext } from './context.ts';
+import { shownRow, type AnswerContext } from './context.ts';
 
 export interface ObjectFilter {
   readonly kinds: ReadonlySet<string> | undefined;
@@ -48,10 +48,11 @@ export interface ObjectsPage {
 
 /** `after`: the position of the last row of the page before. That row may be gone. */
 export function objectsPage(
-  { index, reader }: Pick<AnswerContext, 'index' | 'reader'>,
+  context: Pick<AnswerContext, 'index' | 'reader'>,
   { filter, sort, limit }: ObjectsQuery,
   after: Position | undefined,
 ): ObjectsPage {
+  const { index, reader } = context;
   const isSelected = selects(filter, reader);
   const order = index.order(sort);
   const found: IndexedRow[] = [];
@@ -63,7 +64,7 @@ export function objectsPage(
   const shown = found.slice(0, limit);
   const last = found.length > limit ? shown.at(-1) : undefined;
   return {
-    items: shown.map(({ row }) => row),
+    items: shown.map((indexed) => shownRow(context, indexed)),
     total: totalOf(index.rows.values(), isSelected),
     last: last && positionOf(last, sort),
   };

@@ -17,7 +17,7 @@ import { seesKey } from '../fleet/reader.ts';
 import type { IndexedRow } from '../fleet/row.ts';
 import type { FleetSource } from '../fleet/source.ts';
 import type { Problem } from '../schemas/parts.ts';
-import type { AnswerContext } from './context.ts';
+import { shownRow, type AnswerContext } from './context.ts';
 
 /** How long a reason has to last before it is a problem. */
 export const afterMs = { critical: 0, warning: 300_000, info: Infinity } as const;
@@ -34,7 +34,8 @@ export interface Problems {
   readonly nextAt: number | undefined;
 }
 
-export function openProblems({ index, source, reader, nowMs }: AnswerContext): Problems {
+export function openProblems(context: AnswerContext): Problems {
+  const { index, source, reader, nowMs } = context;
   const groups = new Map<string, IndexedRow[]>();
   let objects = 0;
   let nextAt: number | undefined;
@@ -52,7 +53,7 @@ export function openProblems({ index, source, reader, nowMs }: AnswerContext): P
     if (group) group.push(indexed);
     else groups.set(id, [indexed]);
   }
-  const problems = Array.from(groups, ([id, group]) => problemOf(id, group, { source, nowMs }));
+  const problems = Array.from(groups, ([id, group]) => problemOf(id, group, context));
   const unusable = reader.namespaces === undefined ? documentProblem(source) : undefined;
   if (unusable) problems.push(unusable);
   return { problems: problems.sort(worstFirst), objects, nextAt };
@@ -94,15 +95,12 @@ function documentProblem(source: FleetSource): Problem | undefined {
   };
 }
 
-function problemOf(
-  id: string,
-  group: IndexedRow[],
-  { source, nowMs }: Pick<AnswerContext, 'source' | 'nowMs'>,
-): Problem {
+function problemOf(id: string, group: IndexedRow[], context: AnswerContext): Problem {
+  const { source, nowMs } = context;
   const firsts = firstOf(group, namesShown);
   const [first] = firsts;
   if (!first) throw new Error('a group has a member');
-  const { row } = first;
+  const row = shownRow(context, first);
   const entry = isReason(row.reason) ? reasons[row.reason] : undefined;
   return {
     id,

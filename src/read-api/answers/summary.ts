@@ -12,18 +12,20 @@ export type Summary = z.infer<typeof summary>;
 const problemsShown = 20;
 
 export function summaryOf(context: AnswerContext): Summary {
-  const { source, nowMs } = context;
+  const { source, nowMs, reader } = context;
+  // A token that matches no entry of the access file.
+  const seesNothing = reader.namespaces?.size === 0;
   const { problems, objects: troubled } = openProblems(context);
   const accounts = visibleAccounts(context);
   const { phase, host = null, pid = null, startedAt, seenAt, note = null } = source.manager();
   return {
     version: source.version,
     place: source.place,
-    owner: source.store.ownerName,
+    owner: seesNothing ? '' : source.store.ownerName,
     manager: {
       state: phase,
-      host,
-      pid,
+      host: seesNothing ? null : host,
+      pid: seesNothing ? null : pid,
       startedAt: startedAt === undefined ? null : rfc3339(startedAt),
       seenAt: seenAt === undefined ? null : rfc3339(Math.min(seenAt, nowMs)),
       note,

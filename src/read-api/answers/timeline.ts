@@ -2,7 +2,7 @@
 import type { ObjectKey } from '../../resources/index.ts';
 import { seesEvents, seesKey } from '../fleet/reader.ts';
 import type { ShownIntent } from '../schemas/parts.ts';
-import type { AnswerContext } from './context.ts';
+import { shownMessage, type AnswerContext } from './context.ts';
 import { shownEvent, shownIntent } from './intents.ts';
 
 export interface TimelineQuery {
@@ -42,7 +42,11 @@ export function timelinePage(
       if (!isMeant(context, query, shown.object, time)) continue;
       if ('event' in entry && !seesEvents(context.reader, entry.event.object)) continue;
       const account = accountOf(context, shown.object);
-      items.push('event' in entry ? shownEvent(entry.event, account) : shownIntent(entry.intent, account));
+      items.push(
+        'event' in entry
+          ? shownEvent({ ...entry.event, message: shownMessage(context, shown.object, entry.event) }, account)
+          : shownIntent(entry.intent, account),
+      );
       if (items.length === query.limit) return { items, before: at };
     }
     if (numbered.length < rowsPerRead) return { items, before: undefined };

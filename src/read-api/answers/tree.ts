@@ -8,7 +8,7 @@ import { rankOf, type Tally } from '../fleet/hierarchy.ts';
 import { sees, seesKey } from '../fleet/reader.ts';
 import type { tree, treeNode } from '../schemas/answers.ts';
 import { healths, type Health, type Row } from '../schemas/parts.ts';
-import { absent, type Absent, type AnswerContext } from './context.ts';
+import { absent, shownRow, type Absent, type AnswerContext } from './context.ts';
 
 export type Tree = z.infer<typeof tree>;
 type TreeNode = z.infer<typeof treeNode>;
@@ -70,8 +70,10 @@ function isVisible({ row, children }: Branch): boolean {
   return row !== undefined || children > 0;
 }
 
-function branchOf({ index, reader }: Context, key: ObjectKey, parent: ObjectKey | null): Branch {
-  const row = seesKey(reader, key) ? index.rows.get(key)?.row : undefined;
+function branchOf(context: Context, key: ObjectKey, parent: ObjectKey | null): Branch {
+  const { index, reader } = context;
+  const indexed = seesKey(reader, key) ? index.rows.get(key) : undefined;
+  const row = indexed && shownRow(context, indexed);
   const below = healths.map(() => 0);
   let children = 0;
   for (const [namespace, part] of index.hierarchy.parts(key)) {

@@ -24,6 +24,7 @@ import { nextStep } from '../../shown/description.ts';
 import { conditionOf, stateOf, statusEntries, textOf, type StatusEntry } from '../../shown/entries.ts';
 import type { Intent, ObjectRecord } from '../../state/index.ts';
 import type { Health, Row } from '../schemas/parts.ts';
+import { withoutAmounts } from './amounts.ts';
 import { refusalsOf, sentenceOf } from './sentence.ts';
 
 export type LabelSet = Readonly<Record<string, string>>;
@@ -38,7 +39,10 @@ export interface RowInputs {
 
 /** A row, with what lists are filtered and sorted by. */
 export interface IndexedRow {
+  /** For whoever sees the namespace. */
   readonly row: Row;
+  /** The same with the amounts of its account, for who sees that (amounts.ts); undefined: there is no difference. */
+  readonly full: Row | undefined;
   readonly labels: LabelSet;
   /** Unix milliseconds; 0 if it is not known. */
   readonly sinceMs: number;
@@ -54,7 +58,23 @@ export interface IndexedRow {
 
 const noReason: Pick<ReasonEntry, 'kind' | 'severity'> = { kind: 'fact', severity: 'info' };
 
-export function indexedRow({ record, open, isStale, createdAt }: RowInputs): IndexedRow {
+export function indexedRow(inputs: RowInputs): IndexedRow {
+  const { record } = inputs;
+  const limited = withoutAmounts(record);
+  const { row, about, entry, since } = rowOf({ ...inputs, record: limited ?? record });
+  return {
+    row,
+    full: limited && rowOf(inputs).row,
+    labels: record.manifest.labels,
+    sinceMs: since === undefined ? 0 : Date.parse(since),
+    isTrouble: about.severity !== 'info' && isTroubled(entry, about),
+    parent: parentOf(record),
+    volumes: volumesOf(record),
+    searched: `${row.key} ${row.reason} ${row.sentence.text} ${row.state} ${row.account}`.toLowerCase(),
+  };
+}
+
+function rowOf({ record, open, isStale, createdAt }: RowInputs) {
   const [entry] = statusEntries([record], () => createdAt);
   if (!entry) throw new Error('one record has one entry');
   const step = nextStep(entry, open ? [open] : []);
@@ -83,15 +103,7 @@ export function indexedRow({ record, open, isStale, createdAt }: RowInputs): Ind
     refusals: refusalsOf(entry),
     replicas: replicasOf(record.status),
   };
-  return {
-    row,
-    labels: record.manifest.labels,
-    sinceMs: step.since === undefined ? 0 : Date.parse(step.since),
-    isTrouble: about.severity !== 'info' && isTroubled(entry, about),
-    parent: parentOf(record),
-    volumes: volumesOf(record),
-    searched: `${row.key} ${row.reason} ${row.sentence.text} ${row.state} ${row.account}`.toLowerCase(),
-  };
+  return { row, about, entry, since: step.since };
 }
 
 function healthOf(

@@ -46,13 +46,11 @@ export class LiveView {
   /** In the order of their numbers. */
   #events: readonly ViewEvent[] = [];
   /** The number of the event before those. */
-  #before: number;
+  #before = 0;
   #isRendered = false;
 
-  /** `began`: a number that no event has. */
-  constructor(render: () => Shown | undefined, began: number) {
+  constructor(render: () => Shown | undefined) {
     this.#render = render;
-    this.#before = began;
   }
 
   /** Of the newest event: what has it, has all. */

@@ -14,9 +14,10 @@
  * | the last 10,000 events, of at most 32 MiB, are kept        |
  * | 20 views without a stream are kept                         |
  *
- * An id is `PROCESS-NUMBER`. Another process has another first part, so what it sent is never taken for what this one has.
+ * An id is `PROCESS-VIEW-NUMBER`. Another process, and another view, have other first parts, so what they sent is never taken for what this
+ * one has. Numbers are those of the view: they do not show what others read.
  */
-import { rfc3339, sleep, type Clock, type Timer } from '../../base/index.ts';
+import { rfc3339, sleep, type Clock, type Random, type Timer } from '../../base/index.ts';
 import type { FleetIndex } from '../fleet/fleet-index.ts';
 import type { StreamSink } from '../message.ts';
 import { LiveView, type ViewEvent } from './live-view.ts';
@@ -43,6 +44,7 @@ const updateMs = 500;
 const slackMs = 100;
 const commentMs = 15_000;
 const recheckMs = 60_000;
+const viewIdBytes = 6;
 
 export type ResetReason = 'slow' | 'denied' | 'forgotten';
 
@@ -51,6 +53,7 @@ export interface StreamsOptions {
   readonly clock: Clock;
   /** Another text for each process. */
   readonly process: string;
+  readonly random: Random;
   readonly limits?: StreamLimits;
   readonly onCount: (open: number) => void;
   readonly onReset: (reason: ResetReason) => void;
@@ -74,6 +77,8 @@ interface Stream {
 }
 
 interface Followed {
+  /** Another text for each one. */
+  readonly id: string;
   readonly live: LiveView;
   readonly opened: OpenView;
   readonly streams: Set<Stream>;
@@ -86,10 +91,9 @@ export class Streams {
   readonly #limits: StreamLimits;
   /** The one that was used least recently first. */
   readonly #views = new Map<string, Followed>();
-  /** Of all views, in the order of their numbers. */
+  /** Of all views, the oldest one first. */
   #kept: { readonly live: LiveView; readonly number: number; readonly bytes: number }[] = [];
   #keptBytes = 0;
-  #number = 0;
   #open = 0;
   #timer: Timer | undefined;
   #isStopped = false;
@@ -128,7 +132,7 @@ export class Streams {
     this.#options.onCount(this.#open);
     followed.streams.add(stream);
     sink.onClosed(() => this.#left(view, followed, stream));
-    const texts = missed ? missed.map((event) => this.#sent(event)) : [this.#stateOf(followed)];
+    const texts = missed ? missed.map((event) => this.#sent(followed, event)) : [this.#stateOf(followed)];
     this.#write(stream, `retry: 1000\n\n${texts.join('')}`);
     this.#schedule();
   }
@@ -150,9 +154,11 @@ export class Streams {
       return known;
     }
     const opened = open();
-    const live = new LiveView(() => opened.render(), (this.#number += 1));
+    const live = new LiveView(() => opened.render());
     live.update();
-    const made: Followed = { live, opened, streams: new Set(), atMs: this.#options.clock.monotonicMs() };
+    const { clock, random } = this.#options;
+    const id = random.bytes(viewIdBytes).toString('hex');
+    const made: Followed = { id, live, opened, streams: new Set(), atMs: clock.monotonicMs() };
     this.#views.set(view, made);
     this.#dropIdle();
     return made;
@@ -167,18 +173,23 @@ export class Streams {
     }
   }
 
-  #missed({ live }: Followed, id: string): readonly ViewEvent[] | undefined {
-    const [process, number] = id.split('-');
-    return process === this.#options.process ? live.since(Number(number)) : undefined;
+  #missed({ id, live }: Followed, last: string): readonly ViewEvent[] | undefined {
+    const [process, view, number] = last.split('-');
+    return process === this.#options.process && view === id ? live.since(Number(number)) : undefined;
   }
 
-  #stateOf({ live }: Followed): string {
+  #idOf({ id }: Followed, number: number): string {
+    return `id: ${this.#options.process}-${id}-${number}\n`;
+  }
+
+  #stateOf(followed: Followed): string {
+    const { live } = followed;
     const data = { at: this.#now(), ...live.state() };
-    return `id: ${this.#options.process}-${live.number}\nevent: state\ndata: ${JSON.stringify(data)}\n\n`;
+    return `${this.#idOf(followed, live.number)}event: state\ndata: ${JSON.stringify(data)}\n\n`;
   }
 
-  #sent({ number, text }: ViewEvent): string {
-    return `id: ${this.#options.process}-${number}\n${text}`;
+  #sent(followed: Followed, { number, text }: ViewEvent): string {
+    return `${this.#idOf(followed, number)}${text}`;
   }
 
   /** RFC 3339: ages are counted from this time, and not by the clock of the reader. */
@@ -229,22 +240,18 @@ export class Streams {
     followed.atMs = this.#options.clock.monotonicMs();
     const change = live.update();
     if (!change) return;
-    const number = (this.#number += 1);
     const data = { at: this.#now(), ...change };
-    const event = { number, text: `event: change\ndata: ${JSON.stringify(data)}\n\n` };
+    const event = { number: live.number + 1, text: `event: change\ndata: ${JSON.stringify(data)}\n\n` };
     live.record(event);
     this.#keep(live, event);
-    for (const stream of streams) this.#write(stream, this.#sent(event));
+    for (const stream of streams) this.#write(stream, this.#sent(followed, event));
   }
 
   #keep(live: LiveView, { number, text }: ViewEvent): void {
     this.#kept.push({ live, number, bytes: text.length });
     this.#keptBytes += text.length;
     let forgotten = 0;
-    while (
-      this.#keptBytes > this.#limits.eventBytes ||
-      (this.#kept[forgotten]?.number ?? number) <= number - this.#limits.events
-    ) {
+    while (this.#keptBytes > this.#limits.eventBytes || this.#kept.length - forgotten > this.#limits.events) {
       const oldest = this.#kept[forgotten];
       if (!oldest) break;
       oldest.live.forget(oldest.number);

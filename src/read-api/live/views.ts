@@ -1,6 +1,6 @@
 /** What streams may show: each view takes the parameters of the list of the same name. */
 import { z } from 'zod';
-import { absent, type AnswerContext } from '../answers/context.ts';
+import { absent, shownRow, type AnswerContext } from '../answers/context.ts';
 import { fleetAnswer, fleetKey } from '../answers/fleets.ts';
 import { moneyOf } from '../answers/money.ts';
 import { objectAnswer } from '../answers/object.ts';
@@ -10,7 +10,7 @@ import { summaryOf } from '../answers/summary.ts';
 import { timelinePage } from '../answers/timeline.ts';
 import { treeOf } from '../answers/tree.ts';
 import type { IndexedRow } from '../fleet/row.ts';
-import { SortedRows, type Position } from '../fleet/sorted-rows.ts';
+import type { Position } from '../fleet/sorted-rows.ts';
 import { costByOf, objectsQueryOf, treeQueryOf } from '../routes.ts';
 import * as queries from '../schemas/queries.ts';
 import type { Item, Shown } from './live-view.ts';
@@ -156,7 +156,7 @@ function openObjects(now: Now, query: QueryOf<'objects'>, after: Position | unde
   const { filter, sort, limit } = objectsQueryOf(query);
   const { index, reader } = now();
   const isSelected = selects(filter, reader);
-  const rows = new SortedRows(sort, index.order(sort).selected(isSelected));
+  const rows = index.order(sort).select(isSelected);
   let isMoved = true;
   const close = index.subscribe((before, changed) => {
     const isBefore = before !== undefined && isSelected(before);
@@ -167,7 +167,10 @@ function openObjects(now: Now, query: QueryOf<'objects'>, after: Position | unde
   });
   const render = () => {
     isMoved = false;
-    const items = rows.window(after, limit).map(({ row }) => ({ id: row.key, value: row }));
+    const context = now();
+    const items = rows
+      .window(after, limit)
+      .map((indexed) => ({ id: indexed.row.key, value: shownRow(context, indexed) }));
     return { head: { total: rows.size }, items };
   };
   return { everyMs: often, isDue: () => isMoved, render, close };

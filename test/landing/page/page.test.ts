@@ -200,6 +200,7 @@ testInBrowser('with a token file, the token is asked for, and a wrong one opens 
   await page.keyboard.press('Enter');
   await page.getByText('Nothing needs you').first().waitFor();
   const [cookie] = await context.cookies();
-  expect(cookie).toMatchObject({ httpOnly: true, sameSite: 'Strict' });
+  expect(cookie).toMatchObject({ name: 'fleetkeeper-page', httpOnly: true, sameSite: 'Strict' });
+  expect(cookie?.value).not.toContain('a-long-token');
   expect(JSON.stringify(await page.content())).not.toContain(apiKey);
 });

@@ -5,7 +5,7 @@
 import type { AddressInfo, Socket } from 'node:net';
 import type { Page } from 'playwright-core';
 import { expect, onTestFinished } from 'vitest';
-import { systemClock } from '../../../src/base/index.ts';
+import { systemClock, systemRandom } from '../../../src/base/index.ts';
 import { createHealthServer, pageFiles } from '../../../src/http/index.ts';
 import { open } from '../../../src/read-api/access/access.ts';
 import { hostRule } from '../../../src/read-api/access/hosts.ts';
@@ -23,6 +23,7 @@ async function serve(source: FakeSource) {
     hosts: hostRule('127.0.0.1', []),
     clock: systemClock,
     process: 'p1',
+    random: systemRandom,
     files: pageFiles(),
     metrics: {
       request: () => undefined,

@@ -1,27 +1,34 @@
 /** The read API on a real socket: streams that last, readers that take nothing, and bodies that nobody asked for. */
 import { once } from 'node:events';
 import { connect, type AddressInfo, type Socket } from 'node:net';
+import { promisify } from 'node:util';
 import { expect, onTestFinished, test, vi } from 'vitest';
-import { systemClock } from '../../../src/base/index.ts';
+import { systemClock, systemRandom } from '../../../src/base/index.ts';
 import { createHealthServer } from '../../../src/http/index.ts';
 import { withReadApi, type HealthLimits } from '../../../src/http/limits.ts';
-import { open } from '../../../src/read-api/access/access.ts';
+import { open, type Access } from '../../../src/read-api/access/access.ts';
 import { hostRule } from '../../../src/read-api/access/hosts.ts';
+import { readsAll } from '../../../src/read-api/fleet/reader.ts';
 import { ReadApi } from '../../../src/read-api/read-api.ts';
 import type { ObjectKey } from '../../../src/resources/index.ts';
 import { FakeSource, recordOf } from '../../unit/read-api/support.ts';
 
 const service = (name: string) => `ContainerService/default/${name}` as ObjectKey;
 
-async function serve(records = [recordOf(service('web'))], limits: Partial<HealthLimits> = {}) {
+async function serve(
+  records = [recordOf(service('web'))],
+  limits: Partial<HealthLimits> = {},
+  access: Access = open,
+) {
   const source = new FakeSource(records);
   const counts = { streams: 0, resets: [] as string[] };
   const readApi = new ReadApi({
     source,
-    access: open,
+    access,
     hosts: hostRule('127.0.0.1', []),
     clock: systemClock,
     process: 'p1',
+    random: systemRandom,
     metrics: {
       request: () => undefined,
       streams: (count) => (counts.streams = count),
@@ -43,8 +50,17 @@ async function serve(records = [recordOf(service('web'))], limits: Partial<Healt
     await app.close();
   });
   const { port } = app.server.address() as AddressInfo;
-  return { source, counts, port, url: `http://127.0.0.1:${port}` };
+  return { app, source, counts, port, url: `http://127.0.0.1:${port}` };
 }
+
+async function connectFrom(localAddress: string, port: number): Promise<Socket> {
+  const socket = connect({ port, host: '127.0.0.1', localAddress }).on('error', () => undefined);
+  await once(socket, 'connect');
+  return socket;
+}
+
+const streamRequest = 'GET /api/v1/stream?view=summary HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n';
+const listRequest = 'GET /api/v1/objects?limit=200 HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n';
 
 async function* eventsOf(response: Response): AsyncGenerator<string> {
   let text = '';
@@ -128,3 +144,110 @@ test.each([
     ]);
   },
 );
+
+test('a reader that leaves before its stream is open takes no place', async () => {
+  let asked = 0;
+  const { promise: answered, resolve: answer } = Promise.withResolvers<void>();
+  const access: Access = {
+    reader: async () => {
+      asked += 1;
+      await answered;
+      return readsAll;
+    },
+  };
+  const { app, counts, port, url } = await serve(undefined, {}, access);
+  const left = await connectFrom('127.0.0.1', port);
+  left.write(streamRequest);
+  await vi.waitFor(() => expect(asked).toBe(1));
+  left.destroy();
+  await vi.waitFor(async () => expect(await promisify(app.server.getConnections.bind(app.server))()).toBe(0));
+  answer();
+  const stop = new AbortController();
+  const stays = await fetch(`${url}/api/v1/stream?view=summary`, { signal: stop.signal });
+  expect([stays.status, counts.streams]).toEqual([200, 1]);
+  stop.abort();
+  await vi.waitFor(() => expect(counts.streams).toBe(0));
+});
+
+test('nothing is answered behind a stream, so nothing is kept for a connection that has one', async () => {
+  const { counts, source, port } = await serve();
+  let lists = 0;
+  const timeline = source.accounts.bind(source);
+  source.accounts = () => {
+    lists += 1;
+    return timeline();
+  };
+  const socket = await connectFrom('127.0.0.1', port);
+  socket.write(streamRequest + listRequest.repeat(30));
+  socket.resume();
+  await once(socket, 'close');
+  await vi.waitFor(() => expect(counts.streams).toBe(0));
+  expect(lists).toBeLessThan(3);
+});
+
+test('requests behind a stream that is open end it', async () => {
+  const { counts, port } = await serve();
+  const socket = await connectFrom('127.0.0.1', port);
+  socket.write(streamRequest);
+  await vi.waitFor(() => expect(counts.streams).toBe(1));
+  socket.resume().write(listRequest);
+  await once(socket, 'close');
+  await vi.waitFor(() => expect(counts.streams).toBe(0));
+});
+
+test('one request after the other is answered on one connection', async () => {
+  const { port } = await serve();
+  const socket = await connectFrom('127.0.0.1', port);
+  let text = '';
+  socket.on('data', (data) => (text += String(data)));
+  for (let count = 1; count <= 3; count++) {
+    socket.write(listRequest);
+    // oxlint-disable-next-line no-await-in-loop -- one after the other
+    await vi.waitFor(() => expect(text.match(/HTTP\/1\.1 200 OK/g)).toHaveLength(count));
+  }
+  socket.destroy();
+});
+
+test('few addresses can not take all connections from the others', async () => {
+  const limits = { connections: 12, connectionsPerAddress: 8, crowdedFrom: 8, connectionsWhenCrowded: 2 };
+  const { port, app } = await serve(undefined, limits);
+  const taken: Socket[] = [];
+  for (const address of ['127.0.0.2', '127.0.0.3'])
+    for (let count = 0; count < 8; count++) taken.push(await connectFrom(address, port));
+  await vi.waitFor(async () =>
+    expect(await promisify(app.server.getConnections.bind(app.server))()).toBe(10),
+  );
+  const probe = await connectFrom('127.0.0.4', port);
+  probe.write('GET /healthz HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n');
+  expect(String(await once(probe, 'data'))).toContain('200 OK');
+  for (const socket of [...taken, probe]) socket.destroy();
+});
+
+test('a name that somebody gave to this address reads no metrics, where nothing else is asked', async () => {
+  const { app } = await serve();
+  const status = async (host: string) =>
+    (await app.inject({ method: 'GET', url: '/metrics', headers: { host } })).statusCode;
+  expect([await status('evil.example'), await status('127.0.0.1:8080'), await status('localhost')]).toEqual([
+    421, 200, 200,
+  ]);
+  const { app: asking } = await serve(undefined, {}, { reader: async () => readsAll });
+  const answer = await asking.inject({ method: 'GET', url: '/metrics', headers: { host: 'prometheus.svc' } });
+  expect(answer.statusCode).toBe(200);
+});
+
+test.each([
+  ['GET', '/%zz', 404],
+  ['GET', '/api/v1/objects/csvc/default/%zz', 404],
+  ['POST', '/%zz', 405],
+  ['POST', '/', 413],
+])('%s %s is refused with the headers of every answer', async (method, path, status) => {
+  const { url } = await serve();
+  const large = status === 413 ? { body: 'x'.repeat(5000) } : {};
+  const answer = await fetch(`${url}${path}`, { method, ...large });
+  expect([answer.status, await answer.json()]).toEqual([
+    status,
+    { error: { code: expect.any(String), message: expect.any(String) } },
+  ]);
+  expect(answer.headers.get('content-security-policy')).toContain("default-src 'none'");
+  expect(answer.headers.get('x-content-type-options')).toBe('nosniff');
+});

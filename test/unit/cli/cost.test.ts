@@ -147,3 +147,11 @@ test('what is not counted has no row, and its burn of now is ahead', () => {
   expect(found).toEqual([]);
   expect(total.aheadMicros).toBeGreaterThan(0);
 });
+
+test.each(['__proto__', 'constructor', 'toString'])('nothing has the label %s by itself', (key) => {
+  const things = [
+    { id: 'a', state: 'running', hourlyMicros: 5, namespace: 'shop', labels: { team: 'web' } },
+  ] as const;
+  const { rows } = costReport(inputsOf([things]), { by: 'label', key });
+  expect(rows).toMatchObject([{ name: null, things: 1, hourlyMicros: 5 }]);
+});

@@ -18,10 +18,11 @@ const tokenOf = (
   {
     key = own.privateKey,
     expires = startMs / 1000 + 300,
-  }: { key?: typeof own.privateKey; expires?: number } = {},
+    kid = 'one',
+  }: { key?: typeof own.privateKey; expires?: number; kid?: string } = {},
 ) =>
   new SignJWT({ iss: issuer, aud: 'fleet', groups: ['team-a'], ...claims })
-    .setProtectedHeader({ alg: 'ES256', kid: 'one' })
+    .setProtectedHeader({ alg: 'ES256', kid })
     .setExpirationTime(expires)
     .sign(key);
 
@@ -30,7 +31,7 @@ function oidcWorld() {
   onTestFinished(() => rmSync(folder, { recursive: true }));
   const accessFile = path.join(folder, 'access.yaml');
   writeFileSync(accessFile, 'access: [{claim: groups, value: team-a, namespaces: [a]}]');
-  const provider = { isUp: true, requests: [] as string[] };
+  const provider = { isUp: true, pause: Promise.resolve(), requests: [] as string[] };
   const source = new FakeSource([recordOf('ContainerService/a/web'), recordOf('ContainerService/b/web')]);
   const made: OidcAccess[] = [];
   const world = createWorld(source, { access: { reader: async (request) => anyOf(made).reader(request) } });
@@ -42,6 +43,7 @@ function oidcWorld() {
     fetch: async (input) => {
       const url = input instanceof Request ? input.url : input.toString();
       provider.requests.push(url);
+      await provider.pause;
       if (!provider.isUp) throw new TypeError('fetch failed');
       const isKeys = url.endsWith('/keys');
       return new Response(JSON.stringify(isKeys ? published : { issuer, jwks_uri: `${issuer}/keys` }));
@@ -81,6 +83,24 @@ test('as long as the provider can not be asked, nobody is let in; it is not aske
   provider.isUp = false;
   expect([(await get(await tokenOf({})))[0], (await get(await tokenOf({})))[0]]).toEqual([503, 503]);
   expect([provider.requests.length, world.counts.denied]).toEqual([1, ['unavailable', 'unavailable']]);
+});
+
+test('who has a known key is let in at once, though many wait for keys that nobody publishes', async () => {
+  const { world, provider, get } = oidcWorld();
+  expect((await get(await tokenOf({})))[0]).toBe(200);
+  await world.clock.advance(60_000);
+  // Its keys are asked for again by real time: jose has a clock of its own.
+  vi.useFakeTimers({ toFake: ['Date'], now: Date.now() + 120_000 });
+  onTestFinished(() => void vi.useRealTimers());
+  const { promise: answered, resolve: answer } = Promise.withResolvers<void>();
+  provider.pause = answered;
+  const unknown = await tokenOf({}, { kid: 'two' });
+  const waiting = Array.from({ length: 40 }, () => get(unknown));
+  expect((await get(await tokenOf({})))[0]).toBe(200);
+  const refused = await Promise.all(waiting.slice(32));
+  expect(refused.map(([status]) => status)).toEqual(refused.map(() => 503));
+  answer();
+  for (const [status] of await Promise.all(waiting.slice(0, 32))) expect(status).toBe(401);
 });
 
 test('nobody is let in while the access file is not valid', async () => {

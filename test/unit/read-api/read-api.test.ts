@@ -1,7 +1,9 @@
 /** Requests and refusals of the read API. */
 import { readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
+import type { Access } from '../../../src/read-api/access/access.ts';
 import { hostRule } from '../../../src/read-api/access/hosts.ts';
+import { readsAll } from '../../../src/read-api/fleet/reader.ts';
 import { openApi } from '../../../src/read-api/openapi.ts';
 import { routes } from '../../../src/read-api/routes.ts';
 import {
@@ -229,6 +231,9 @@ describe('a request', () => {
     ['/api/v1/timeline?from=yesterday', 'invalid_parameter', 'from: '],
     ['/api/v1/timeline?object=web', 'invalid_parameter', 'object: expected KIND/NAMESPACE/NAME'],
     ['/api/v1/objects?cursor=abc', 'invalid_cursor', 'cursor is not one that this API made'],
+    [`/api/v1/objects?${'limit=1&'.repeat(33)}`, 'invalid_parameter', 'query: it has 33 parameters'],
+    [`/api/v1/stream?view=summary&${'a=1&'.repeat(33)}`, 'invalid_parameter', 'query: it has 34 parameters'],
+    ['/api/v1/objects?__proto__=1', 'unknown_parameter', 'there is no parameter __proto__'],
     ['/api/v1/stream', 'invalid_parameter', 'view: expected one of summary'],
     ['/api/v1/stream?view=objects&x=1', 'unknown_parameter', 'there is no parameter x'],
   ])('%s is refused: %s', async (target, code, message) => {
@@ -317,9 +322,29 @@ describe('a cursor', () => {
     expect((await ask(world, `/api/v1/objects?limit=1&sort=cost&cursor=${next}`)).body.error.code).toBe(
       'invalid_cursor',
     );
-    const content = JSON.parse(Buffer.from(next, 'base64url').toString());
-    const other = Buffer.from(JSON.stringify({ ...content, process: 'p0' })).toString('base64url');
+    const other = await first(createWorld(exampleSource(), { process: 'p0' }));
     expect((await ask(world, `/api/v1/objects?limit=1&sort=name&cursor=${other}`)).status).toBe(410);
+    const renamed = other.replace('p0.', 'p1.');
+    expect((await ask(world, `/api/v1/objects?limit=1&sort=name&cursor=${renamed}`)).status).toBe(400);
+  });
+
+  test('shows nothing of what it points at, and can not be made up', async () => {
+    const world = createWorld(exampleSource());
+    for (let number = 2; number < 20; number++)
+      world.source.intents.push({ number: number * 1000, intent: intentOf('ContainerService/default/web') });
+    const cursors: string[] = [];
+    for (const limit of [1, 2, 15]) {
+      const { body } = await ask(world, `/api/v1/timeline?limit=${limit}`);
+      cursors.push(body.next);
+      const [, sealed = ''] = body.next.split('.');
+      expect(Buffer.from(sealed, 'base64url').toString('latin1')).not.toMatch(/\d{4}|position|timeline/);
+    }
+    expect(new Set(cursors.map(({ length }) => length)).size).toBe(1);
+    const [cursor = ''] = cursors;
+    const changed = cursor.slice(0, -4) + (cursor.endsWith('AAAA') ? 'BBBB' : 'AAAA');
+    expect((await ask(world, `/api/v1/timeline?limit=1&cursor=${changed}`)).body.error.code).toBe(
+      'invalid_cursor',
+    );
   });
 });
 
@@ -363,6 +388,27 @@ describe('bounds', () => {
     expect(refused).toHaveLength(8);
     expect(refused[0]?.headers['retry-after']).toBe('1');
     expect((await ask(world, '/api/v1/summary')).status).toBe(200);
+  });
+
+  test('who waits until a token is checked takes no place of those who may read', async () => {
+    const { promise: checked, resolve: check } = Promise.withResolvers<never>();
+    checked.catch(() => undefined);
+    const access: Access = {
+      reader: (request) =>
+        request.headers['authorization'] === undefined ? checked : Promise.resolve(readsAll),
+    };
+    const world = createWorld(exampleSource(), { access });
+    const asked = Array.from({ length: 210 }, () => ask(world, '/api/v1/summary'));
+    const last = await Promise.all(asked.slice(200));
+    expect(last.map(({ status }) => status)).toEqual(last.map(() => 503));
+    await world.clock.advance(10_000);
+    for (const { status } of await Promise.all(asked)) expect(status).toBe(503);
+    const some = Array.from({ length: 100 }, () => ask(world, '/api/v1/summary'));
+    const headers = { authorization: 'Bearer x' };
+    expect((await ask(world, '/api/v1/summary', { headers })).status).toBe(200);
+    await world.clock.advance(10_000);
+    await Promise.all(some);
+    check(undefined as never);
   });
 
   test('after 10 s without an answer, that is the answer', async () => {

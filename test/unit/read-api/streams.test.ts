@@ -89,6 +89,68 @@ describe('a stream', () => {
   });
 });
 
+test('ids count the events of the view alone, and show nothing of what others read', async () => {
+  const world = createWorld(new FakeSource(list(3)));
+  const numberOf = ({ lastEventId = '' }: StreamReader) => Number(lastEventId.split('-')[2]);
+  const quiet = await openStream(world, 'view=objects&kind=Account');
+  const others = [await openStream(world, 'view=objects'), await openStream(world, 'view=objects&sort=cost')];
+  for (let change = 1; change <= 5; change++) {
+    await world.source.store.save(recordOf(service('web-0'), { status: { hourlyMicros: change } }));
+    await world.clock.advance(500);
+  }
+  expect(others.map(numberOf)).toEqual([5, 5]);
+  await world.source.store.save(recordOf('Account/default/default'));
+  await world.clock.advance(500);
+  expect([quiet.kinds, numberOf(quiet)]).toEqual([['state', 'change'], 1]);
+  expect(new Set([quiet, ...others].map(({ lastEventId = '' }) => lastEventId.split('-')[1])).size).toBe(3);
+});
+
+test.each([
+  ['objects', '/api/v1/objects', 'view=objects'],
+  ['problems', '/api/v1/problems', 'view=problems'],
+  ['nodes of the tree', '/api/v1/tree', 'view=tree'],
+  ['the timeline', '/api/v1/timeline', 'view=timeline'],
+])('a stream of %s has the items of that list, and no others', async (_what, target, query) => {
+  const source = new FakeSource([
+    ...list(3),
+    recordOf(service('bad'), { conditions: held('UnknownRegion') }),
+  ]);
+  source.intents.push({ number: 1, intent: intentOf(service('bad')) });
+  const world = createWorld(source);
+  const { body } = await ask(world, target);
+  const items = body.items ?? body.nodes;
+  const reader = await openStream(world, query);
+  expect(items.length).toBeGreaterThan(0);
+  expect(reader.order.map((id) => reader.items.get(id))).toEqual(items);
+});
+
+test('a stream of an object, of the money and of the summary is their answer', async () => {
+  const world = createWorld(new FakeSource(list(3), [readAccount('default/default')]));
+  const targets = [
+    [`/api/v1/objects/${service('web-0')}`, `view=object&object=${service('web-0')}`],
+    ['/api/v1/money', 'view=money'],
+    ['/api/v1/summary', 'view=summary'],
+  ] as const;
+  for (const [target, query] of targets)
+    expect((await openStream(world, query)).head).toEqual((await ask(world, target)).body);
+});
+
+test('streams that are opened at once are opened one after the other', async () => {
+  const world = createWorld(new FakeSource(list(300)));
+  await ask(world, '/api/v1/objects');
+  let turns = 0;
+  let isDone = false;
+  const turn = () => {
+    turns += 1;
+    if (!isDone) setImmediate(turn);
+  };
+  setImmediate(turn);
+  const views = Array.from({ length: 50 }, (_, at) => openStream(world, `view=objects&label=!label-${at}`));
+  await Promise.all(views);
+  isDone = true;
+  expect(turns).toBeGreaterThan(45);
+});
+
 describe('a stream that was cut', () => {
   test('continues behind the last event that its reader has', async () => {
     const world = createWorld(new FakeSource(list(2)));

@@ -1,5 +1,5 @@
 /** A fleet in memory for the read API, and a reader of its streams. */
-import { digestKey } from '../../../src/base/index.ts';
+import { digestKey, systemRandom } from '../../../src/base/index.ts';
 import { open, type Access } from '../../../src/read-api/access/access.ts';
 import { hostRule } from '../../../src/read-api/access/hosts.ts';
 import type {
@@ -198,8 +198,11 @@ export function createWorld(
   source: FakeSource,
   {
     access = open,
+    process = 'p1',
     ...more
-  }: Partial<Pick<ReadApiOptions, 'hosts' | 'files' | 'streamLimits'>> & { access?: Access } = {},
+  }: Partial<Pick<ReadApiOptions, 'hosts' | 'files' | 'streamLimits' | 'process'>> & {
+    access?: Access;
+  } = {},
 ): World {
   const clock = new PromptClock(startMs);
   const counts = { streams: 0, resets: [] as string[], denied: [] as string[], defects: [] as unknown[] };
@@ -209,7 +212,8 @@ export function createWorld(
     access,
     hosts: hostRule('127.0.0.1', []),
     clock,
-    process: 'p1',
+    process,
+    random: systemRandom,
     metrics: {
       request: (path, code) => requests.push(`${path} ${code}`),
       streams: (count) => (counts.streams = count),
