@@ -102,6 +102,31 @@ test('below the balance that was set nothing is created', async () => {
   expect((await plane.requests()).filter(isMutation)).toEqual([]);
 });
 
+test('sixteen services that together would pass the floor: with a cent above it, none is created, and the message has the sums', async () => {
+  const { plane, fleet } = await world();
+  const { balanceMicros } = (await plane.call('GET', '/api/account')) as { readonly balanceMicros: number };
+  const minimumBalanceMicros = balanceMicros - 10_000;
+  const price = { gpuHourMicros: 0, cpuHourMicros: 972_000, memoryGbHourMicros: 0, storageGbHourMicros: 0 };
+  const prices = [{ region: 'standard', ...price }];
+  await fleet.write('account.yaml', account(plane.url, { minimumBalanceMicros, prices }));
+  const names = Array.from({ length: 16 }, (_, index) => `web${index}`);
+  await fleet.write(
+    'web.yaml',
+    names.map((name) => service(name)),
+  );
+  fleet.run();
+  for (const name of names) {
+    const { message } = await fleet.until(`ContainerService/${name}`, 'Reconciling', 'True', 'BalanceTooLow');
+    for (const amount of [balanceMicros, 972_000, minimumBalanceMicros])
+      expect(message).toContain(usd(amount));
+  }
+  expect((await plane.requests()).filter(isMutation)).toEqual([]);
+});
+
+function usd(micros: number): string {
+  return (micros / 1_000_000).toLocaleString('en-US', { style: 'currency', currency: 'USD' });
+}
+
 // COVERAGE 113
 test('the annotations paused and reconcile-at do what they say', async () => {
   const { plane, fleet } = await world();

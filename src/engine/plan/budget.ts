@@ -14,7 +14,7 @@
  * that is too large lets others pass for ten minutes. After that, what becomes free is kept for it.
  */
 import { annotations, type BudgetTerms } from '../../resources/index.ts';
-import { clampedMicros } from './money.ts';
+import { usdOf } from './money.ts';
 
 export interface BudgetFigures {
   readonly burnMicros: bigint;
@@ -145,19 +145,6 @@ export function givesWayTo(
 }
 
 // ---- messages ----------------------------------------------------------------------------------------------
-
-/** `$1.94`, `$12,300.00`; of small amounts with more digits: `$0.0135`, `$0.000140`. */
-export function usdOf(micros: bigint): string {
-  const amount = clampedMicros(micros < 0n ? -micros : micros);
-  const [whole = '', rest] = (amount / 1_000_000).toFixed(decimalsOf(amount)).split('.');
-  const grouped = whole.replaceAll(/\B(?=(?:\d{3})+$)/g, ',');
-  return `${micros < 0n ? '-' : ''}$${grouped}.${rest}`;
-}
-
-function decimalsOf(micros: number): number {
-  if (micros === 0 || micros >= 100_000) return 2;
-  return micros < 1000 ? 6 : 4;
-}
 
 /** What the limit is, and how much of it is used. */
 export function limitText(

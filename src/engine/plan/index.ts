@@ -11,7 +11,6 @@ export {
   priorityOf,
   reached,
   roomOf,
-  usdOf,
   type BudgetFigures,
   type Claim,
   type Room,
@@ -95,6 +94,7 @@ export {
   verificationGate,
   volumeBurn,
   type Funds,
+  usdOf,
 } from './money.ts';
 export { originHold, type OriginHold } from './origin.ts';
 export {

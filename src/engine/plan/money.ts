@@ -62,6 +62,19 @@ export function clampedMicros(micros: bigint): number {
   return Number(micros > largestMicros ? largestMicros : micros);
 }
 
+/** `$1.94`, `$12,300.00`; of small amounts with more digits: `$0.0135`, `$0.000140`. */
+export function usdOf(micros: bigint): string {
+  const amount = clampedMicros(micros < 0n ? -micros : micros);
+  const [whole = '', rest] = (amount / 1_000_000).toFixed(decimalsOf(amount)).split('.');
+  const grouped = whole.replaceAll(/\B(?=(?:\d{3})+$)/g, ',');
+  return `${micros < 0n ? '-' : ''}$${grouped}.${rest}`;
+}
+
+function decimalsOf(micros: number): number {
+  if (micros === 0 || micros >= 100_000) return 2;
+  return micros < 1000 ? 6 : 4;
+}
+
 export interface Funds {
   /** Undefined if it can't be read. */
   readonly balanceMicros: number | undefined;
@@ -97,7 +110,7 @@ export function spendingGate(account: string, funds: Funds): Gate | undefined {
     return {
       kind: 'wait',
       reason: 'BalanceTooLow',
-      message: `the balance of account ${account} is below minimumBalanceMicros ${minimumBalanceMicros}; ${stopped}`,
+      message: `the balance of account ${account} is below minimumBalanceMicros, ${usdOf(BigInt(minimumBalanceMicros))}; ${stopped}`,
     };
   }
   if (minimumBalanceMicros === undefined && balanceMicros <= 0) {
@@ -111,7 +124,7 @@ export function spendingGate(account: string, funds: Funds): Gate | undefined {
     return {
       kind: 'wait',
       reason: 'InsufficientFunds',
-      message: `the API refused for lack of funds at a balance of ${refusedAtMicros} micro-USD; ${stopped} until account ${account} is topped up or ten minutes have passed`,
+      message: `the API refused for lack of funds at a balance of ${usdOf(BigInt(refusedAtMicros))}; ${stopped} until account ${account} is topped up or ten minutes have passed`,
     };
   }
   return undefined;
@@ -165,8 +178,8 @@ export function increaseGate(
   const left = BigInt(Math.floor(balanceMicros)) - openMicros - micros;
   const isEnough = minimumBalanceMicros === undefined ? left > 0n : left >= BigInt(minimumBalanceMicros);
   if (isEnough) return undefined;
-  const open = openMicros === 0n ? '' : `, and other requests under way add ${openMicros}`;
-  const sum = `it adds ${micros} micro-USD an hour${open}; the balance of account ${account} is ${balanceMicros}`;
+  const open = openMicros === 0n ? '' : `, and other requests under way add ${usdOf(openMicros)}/h`;
+  const sum = `it adds ${usdOf(micros)}/h${open}; the balance of account ${account} is ${usdOf(BigInt(Math.floor(balanceMicros)))}`;
   return minimumBalanceMicros === undefined
     ? {
         kind: 'wait',
@@ -176,7 +189,7 @@ export function increaseGate(
     : {
         kind: 'wait',
         reason: 'BalanceTooLow',
-        message: `${sum}, and minimumBalanceMicros ${minimumBalanceMicros} would not be left after an hour`,
+        message: `${sum}, and minimumBalanceMicros, ${usdOf(BigInt(minimumBalanceMicros))}, would not be left after an hour`,
       };
 }
 
