@@ -1045,6 +1045,15 @@ export const brokenRules: readonly BrokenRule[] = [
   },
   {
     item: 'BI1',
+    breaks: 'what sleeps or is paused counts as if it ran',
+    file: 'engine/plan/money.ts',
+    line: "return !withoutCompute.has(state ?? '');",
+    becomes: 'return state !== undefined;',
+    test: 'unit/engine/plan/money',
+    named: 'a service that is sleeping costs 0n',
+  },
+  {
+    item: 'BI1',
     breaks: 'a budget with an invalid document holds back what makes things cheaper',
     file: 'engine/money/budget-gate.ts',
     line: "if (increase === 0n && cost.basis !== 'unknown') return undefined;",

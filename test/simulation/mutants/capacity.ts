@@ -61,7 +61,7 @@ export const capacity: readonly Mutant[] = [
     breaks: 'refusals for capacity are forgotten at a restart',
     foundBy,
     crowd,
-    seed: 7,
+    seed: 46,
     sabotage: withStore(() => ({ capacity: () => [], saveCapacity: async () => {} })),
   },
 ];

@@ -68,7 +68,8 @@ export const storage: readonly Mutant[] = [
         const kind = { registration: { ...registration, activityId: newUuid() } };
         const changed = { ...record, kind };
         disk.replace(changed);
-        void options.store.save(changed);
+        // The disk may be full. What it has is replaced all the same.
+        void options.store.save(changed).catch(() => undefined);
       }
       return options;
     },
