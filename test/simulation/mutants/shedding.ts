@@ -36,8 +36,9 @@ const withOrder =
 export const shedding: readonly Mutant[] = [
   {
     breaks: 'a fleet keeps the limit of a budget, whatever becomes of that',
-    foundBy: ['FI8', 'BI4', 'L1'],
+    foundBy: ['FI8', 'FI13', 'BI4', 'L1'],
     crowd: 'shedding',
+    seed: 7,
     patch: () => {
       const kept = new Map<ObjectKey, ShedFor>();
       return withOrder((key, orderFor) => {
