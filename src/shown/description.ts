@@ -96,8 +96,8 @@ export function nextStep(entry: StatusEntry, mutations: readonly Intent[]): Next
 
 /** A condition keeps its time from one reason to the next, and the record has that of the reason. */
 function sinceWhen({ record }: StatusEntry, { reason, lastTransitionTime }: Condition): string {
-  const { pending } = record.report ?? {};
-  return pending?.reason === reason ? rfc3339(pending.since) : lastTransitionTime;
+  const { pending, waitsSince } = record.report ?? {};
+  return pending?.reason === reason ? rfc3339(waitsSince ?? pending.since) : lastTransitionTime;
 }
 
 /** Why something is awaited or held; else why it is Ready or not. */

@@ -10,6 +10,8 @@ export interface LastReport {
   readonly ready: ReportedReason | undefined;
   /** The reason of `Reconciling` or `Stalled`, whichever is True, and since when that is the reason. */
   readonly pending: ReportedReason | undefined;
+  /** For people: since when it has waited for that, if attempts and short outages in between do not count. Unix milliseconds. */
+  readonly waitsSince?: number | undefined;
   /** What it waited for, or was held by, until it began what `pending` has: an attempt that fails does not begin the wait anew. */
   readonly interrupted?: Interrupted | undefined;
   readonly drift: readonly ReportedDrift[];
@@ -49,12 +51,16 @@ export function lastReport(status: ObjectStatus, before?: LastReport, wallMs?: n
     return found && { reason: found.reason, since: Date.parse(found.lastTransitionTime) };
   };
   const pending = reported(['Reconciling', 'Stalled'], true);
+  const earlier = before?.pending;
+  const isSame = earlier !== undefined && earlier.reason === pending?.reason;
+  const first = isSame ? earlier.since : wallMs;
   const interrupted = interruptedBy(pending?.reason, before, wallMs);
-  const earlier = [before?.pending, interrupted].find((each) => each && each.reason === pending?.reason);
-  const first = earlier?.since ?? wallMs;
+  const isBack = !isSame && interrupted?.reason === pending?.reason;
+  const waitsSince = isSame ? before?.waitsSince : isBack ? interrupted?.since : undefined;
   return {
     ready: reported(['Ready'], false),
     pending: pending && { ...pending, ...(first === undefined ? {} : { since: first }) },
+    ...(waitsSince === undefined ? {} : { waitsSince }),
     ...(interrupted && interrupted.reason !== pending?.reason ? { interrupted } : {}),
     drift: drift.map(({ path, since, cause }) => ({ path, since: Date.parse(since), cause })),
     linked: [status['serviceId'], status['volumeId']].filter((id) => typeof id === 'string'),
@@ -71,8 +77,12 @@ function interruptedBy(
   wallMs: number | undefined,
 ): Interrupted | undefined {
   if (reason === undefined || !before || wallMs === undefined) return undefined;
-  const { pending, interrupted } = before;
-  const known = interrupted ?? (pending && isWait(pending.reason) ? { ...pending, at: wallMs } : undefined);
+  const { pending, interrupted, waitsSince } = before;
+  const known =
+    interrupted ??
+    (pending && isWait(pending.reason)
+      ? { reason: pending.reason, since: waitsSince ?? pending.since, at: wallMs }
+      : undefined);
   if (!known) return undefined;
   // While its account can't be read, nobody knows whether the wait has ended.
   if (isUnread(reason)) return known;

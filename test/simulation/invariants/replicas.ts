@@ -103,6 +103,8 @@ const fi3Protected: Invariant = (view) => {
 /** A replica is deleted when its roster has said so. It retires when its activities were read since it began to drain, and showed nothing. */
 const fi3Drained: Invariant = (view) => {
   const reads = activityReads();
+  /** Things that the API has answered 404 for since it showed them last: nobody can read what goes on in them. */
+  const absent = new Set<string>();
   /** When each replica began to drain, in milliseconds since the beginning of the run. */
   const draining = new Map<ObjectKey, number>();
   const retires = (fleet: ObjectKey, { slot }: RosterEntry, wallSinceMs: number, graceMs: number) => {
@@ -115,7 +117,7 @@ const fi3Drained: Invariant = (view) => {
     const reported = `${key} retires`;
     if (!view.jumpsClock && view.wallMs - wallSinceMs < graceMs)
       return view.violated('FI3', `${reported} ${view.wallMs - wallSinceMs} ms after it began to drain`);
-    const isThere = view.plane.store?.services.get(id)?.state === 'running';
+    const isThere = view.plane.store?.services.get(id)?.state === 'running' && !absent.has(id);
     const readAtMs = reads.atMs.get(id) ?? Number.NEGATIVE_INFINITY;
     if (isThere && readAtMs < sinceMs)
       return view.violated('FI3', `${reported}: its activities were not read since it began to drain`);
@@ -125,6 +127,14 @@ const fi3Drained: Invariant = (view) => {
   };
   return {
     ...reads.watcher,
+    received(exchange, answer) {
+      reads.watcher.received?.(exchange, answer);
+      const id = idIn(exchange.path);
+      if (exchange.method === 'GET' && id !== undefined && answer.status === 404) absent.add(id);
+      if (exchange.method !== 'GET' || answer.verdict !== 'done') return;
+      const { service, services = service ? [service] : [] }: Json = answer.body ?? {};
+      for (const shown of services) absent.delete(shown.id);
+    },
     // What was read before a restart is on the disk.
     started: () => {},
     lost: () => draining.clear(),

@@ -30,7 +30,13 @@ test('an attempt that is refused at once does not begin the wait anew', () => {
   expect(attempt.pending).toEqual({ reason: 'Create', since: second + 10_000 });
   const unread = lastReport(waiting('AwaitingObservation'), attempt, second + 10_500);
   const again = lastReport(waiting('CapacityUnavailable'), unread, second + 11_000);
-  expect(again).toEqual(scarce);
+  // What decides about replicas still counts from the pass.
+  expect(again.pending).toEqual({ reason: 'CapacityUnavailable', since: second + 11_000 });
+  expect(again.waitsSince).toBe(second);
+  const later = lastReport(waiting('CapacityUnavailable'), again, second + 15_000);
+  expect(later).toEqual(again);
+  const attemptAgain = lastReport(waiting('Create'), later, second + 20_000);
+  expect(lastReport(waiting('CapacityUnavailable'), attemptAgain, second + 21_000).waitsSince).toBe(second);
 });
 
 test('after an attempt, another reason counts from its own time', () => {
@@ -66,5 +72,5 @@ test('an account that could not be read for an hour does not begin the wait anew
   expect(later, 'nothing is written while it lasts').toEqual(unread);
   expect(unread.pending).toEqual({ reason: 'ApiUnreachable', since: second + 60_000 });
   const again = lastReport(waiting('AwaitingObservation'), later, second + 3_601_000);
-  expect(lastReport(waiting('CapacityUnavailable'), again, second + 3_605_000)).toEqual(scarce);
+  expect(lastReport(waiting('CapacityUnavailable'), again, second + 3_605_000).waitsSince).toBe(second);
 });
