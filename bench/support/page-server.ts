@@ -8,16 +8,12 @@ import { readFileSync, readdirSync } from 'node:fs';
 import type { AddressInfo } from 'node:net';
 import path from 'node:path';
 import { performance } from 'node:perf_hooks';
-import { systemClock, systemRandom } from '../../src/base/index.ts';
 import { desiredObjects } from '../../src/desired/index.ts';
-import { createHealthServer } from '../../src/http/index.ts';
-import { open } from '../../src/read-api/access/access.ts';
-import { hostRule } from '../../src/read-api/access/hosts.ts';
-import { ReadApi } from '../../src/read-api/read-api.ts';
 import type { Holdings } from '../../src/read-api/fleet/source.ts';
 import type { StaticFiles } from '../../src/read-api/static-files.ts';
 import type { ObjectKey } from '../../src/resources/index.ts';
 import type { ObjectRecord } from '../../src/state/index.ts';
+import { createPageServer } from '../../test/support/page-server.ts';
 import {
   FakeSource,
   held,
@@ -167,31 +163,7 @@ function usage(fleet: ChangingFleet): PageUsage {
 
 async function serve(objects: number): Promise<void> {
   const fleet = new ChangingFleet(objects);
-  const readApi = new ReadApi({
-    source: fleet,
-    access: open,
-    hosts: hostRule('127.0.0.1', []),
-    clock: systemClock,
-    process: 'bench',
-    random: systemRandom,
-    files: builtFiles(),
-    metrics: {
-      request: () => undefined,
-      streams: () => undefined,
-      reset: () => undefined,
-      denied: () => undefined,
-    },
-    onDefect: (error) => {
-      throw error;
-    },
-  });
-  const view = {
-    live: () => [],
-    ready: () => [],
-    metrics: async () => '',
-    endpoints: () => 'unknown' as const,
-  };
-  const app = createHealthServer(view, systemClock, { readApi });
+  const { app } = createPageServer(fleet, builtFiles());
   await app.listen({ host: '127.0.0.1', port: 0 });
   let timer: NodeJS.Timeout | undefined;
   process.on('message', (message: number | 'usage' | { readonly mark: string }) => {

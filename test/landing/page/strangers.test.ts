@@ -5,43 +5,16 @@
 import type { AddressInfo, Socket } from 'node:net';
 import type { Page } from 'playwright-core';
 import { expect, onTestFinished } from 'vitest';
-import { systemClock, systemRandom } from '../../../src/base/index.ts';
-import { createHealthServer, pageFiles } from '../../../src/http/index.ts';
-import { open } from '../../../src/read-api/access/access.ts';
-import { hostRule } from '../../../src/read-api/access/hosts.ts';
-import { ReadApi } from '../../../src/read-api/read-api.ts';
+import { pageFiles } from '../../../src/http/index.ts';
 import type { ObjectKey } from '../../../src/resources/index.ts';
+import { createPageServer } from '../../support/page-server.ts';
 import { openPage, testInBrowser, useBrowser } from '../../support/processes/browser.ts';
 import { FakeSource, held, intentOf, readAccount, recordOf } from '../../unit/read-api/support.ts';
 
 useBrowser();
 
 async function serve(source: FakeSource) {
-  const readApi = new ReadApi({
-    source,
-    access: open,
-    hosts: hostRule('127.0.0.1', []),
-    clock: systemClock,
-    process: 'p1',
-    random: systemRandom,
-    files: pageFiles(),
-    metrics: {
-      request: () => undefined,
-      streams: () => undefined,
-      reset: () => undefined,
-      denied: () => undefined,
-    },
-    onDefect: (error) => {
-      throw error;
-    },
-  });
-  const view = {
-    live: () => [],
-    ready: () => [],
-    metrics: async () => '',
-    endpoints: () => 'unknown' as const,
-  };
-  const app = createHealthServer(view, systemClock, { readApi });
+  const { readApi, app } = createPageServer(source, pageFiles());
   const sockets = new Set<Socket>();
   app.server.on('connection', (socket) => sockets.add(socket));
   await app.listen({ host: '127.0.0.1', port: 0 });

@@ -8,6 +8,17 @@ import type { ObjectKey } from '../../../src/resources/index.ts';
 import type { ObjectRecord } from '../../../src/state/index.ts';
 import { replaced, withStore, type Mutant } from './tools.ts';
 
+/** Nobody knows how many were stopped lately. */
+export const forgetsStops = () =>
+  replaced(
+    Shedding.prototype,
+    'inputs',
+    (inputs): Shedding['inputs'] =>
+      function forgetful(this: Shedding, budget, figures, before) {
+        return inputs.call(this, budget, figures, before && { ...before, ended: [] });
+      },
+  );
+
 export const budgets: readonly Mutant[] = [
   {
     breaks: 'a budget makes nothing wait',
@@ -145,15 +156,7 @@ export const budgets: readonly Mutant[] = [
     foundBy: ['BI3'],
     crowd: 'budgeted',
     seed: 13,
-    patch: () =>
-      replaced(
-        Shedding.prototype,
-        'inputs',
-        (inputs): Shedding['inputs'] =>
-          function forgetful(this: Shedding, budget, figures, before) {
-            return inputs.call(this, budget, figures, before && { ...before, ended: [] });
-          },
-      ),
+    patch: forgetsStops,
   },
   {
     breaks: 'services are stopped for a budget that asks for no stops',

@@ -5,6 +5,7 @@ import { kinds } from '../../../src/kinds/registry.ts';
 import type { FleetLook } from '../../../src/kinds/service-fleet/look.ts';
 import type { ObjectKey } from '../../../src/resources/index.ts';
 import { placeInFleet } from '../fleets.ts';
+import { forgetsStops } from './budgets.ts';
 import { replaced, type Mutant } from './tools.ts';
 
 const { ServiceFleet, Budget } = kinds;
@@ -96,15 +97,7 @@ export const shedding: readonly Mutant[] = [
     foundBy: ['BI3'],
     crowd: 'shedding',
     seed: 9,
-    patch: () =>
-      replaced(
-        Shedding.prototype,
-        'inputs',
-        (inputs): Shedding['inputs'] =>
-          function forgetful(this: Shedding, budget, figures, before) {
-            return inputs.call(this, budget, figures, before && { ...before, ended: [] });
-          },
-      ),
+    patch: forgetsStops,
   },
   {
     breaks: 'a fleet does not say that a budget limits it',
