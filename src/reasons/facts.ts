@@ -131,6 +131,11 @@ export const eventReasons = {
       see: 'concepts/money.md#shedding',
     },
   ),
+  OverspendAllowed: event('An object does not wait for the Budget, by `allow-overspend-until`.', {
+    severity: 'warning',
+    whose: 'user',
+    see: 'concepts/money.md#budgets',
+  }),
   BudgetNearLimit: event('A threshold of `warnAt` of the Budget is reached.', {
     severity: 'warning',
     whose: 'user',

@@ -25,3 +25,22 @@ testInFolder(
     expect(waits.message).toContain('b8');
   },
 );
+
+testInFolder('a budget is one too many only while the object is there for which it is', async () => {
+  const fleet = await fleetInAccount();
+  const names = Array.from({ length: 9 }, (_, index) => `b${index}`);
+  await fleet.write(
+    'budgets.yaml',
+    names.map((name) => reportingBudget(name, { selector: { matchLabels: { team: 'search' } } })),
+  );
+  const web = { ...service('web'), metadata: { name: 'web', labels: { team: 'search' } } };
+  await fleet.write('web.yaml', [web]);
+  fleet.run();
+  await fleet.until('Budget/b8', 'Ready', 'False', 'InvalidSpec');
+  await fleet.write('web.yaml', [{ ...web, metadata: { name: 'web', labels: { team: 'ads' } } }]);
+  await fleet.until('Budget/b8', 'Ready', 'True');
+  await fleet.write('web.yaml', [web]);
+  await fleet.until('Budget/b8', 'Ready', 'False', 'InvalidSpec');
+  await fleet.write('web.yaml', []);
+  await fleet.until('Budget/b8', 'Ready', 'True');
+});

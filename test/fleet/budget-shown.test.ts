@@ -82,6 +82,24 @@ test('describe, status and cost show the limits, what waits, and that a limit is
   expect(cost).toMatch(/\/team +\d{4}-\d\d .* - +\$0\.0270 +\$0\.0135 +-$/m);
 });
 
+test('what waits for a budget names the moment from which a schedule makes room', async () => {
+  const { fleet } = await world();
+  const now = new Date(nowMs());
+  const hour = Date.UTC(now.getUTCFullYear(), now.getUTCMonth(), now.getUTCDate(), now.getUTCHours());
+  // Two replicas until the hour after the next one begins, and then one, for an hour.
+  const opensAt = hour + 2 * hourMs;
+  const cron = `0 ${new Date(opensAt).getUTCHours()} * * *`;
+  const schedules = [{ name: 'less', cron, durationMinutes: 60, replicas: 1 }];
+  await fleet.write('budget.yaml', [budget({ hourlyMicros: 2 * each })]);
+  await fleet.write('llm.yaml', [fleetOf('llm', { replicas: 2, schedules })]);
+  fleet.run();
+  await fleet.until('ServiceFleet/llm', 'Ready', 'True');
+  await fleet.write('more.yaml', [service('more')]);
+  const { message } = await fleet.until('ContainerService/more', 'Ready', 'False', 'BudgetExceeded');
+  const from = new Date(opensAt).toISOString().replace('.000Z', 'Z');
+  expect(message).toContain(`by a schedule, it costs less from ${from} on`);
+});
+
 testInFolder('a rollout that needs room in a full budget reports that it waits for it', async () => {
   const { fleet } = await world();
   const { spec } = fleetOf('llm') as Json;

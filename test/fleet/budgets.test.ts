@@ -200,18 +200,14 @@ test('with Report nothing waits, and the limit that is passed is shown', async (
 
 test('the balance of an account has to last, and an annotation lets an object pass', async () => {
   const { fleet } = await world();
-  await fleet.write('budget.yaml', [
-    budget(
-      { runwayHours: 8760, hourlyMicros: 100 * each },
-      { namespace: undefined, accountRef: { name: 'default' } },
-    ),
-  ]);
+  const ofAccount = { namespace: undefined, accountRef: { name: 'default' } };
+  await fleet.write('budget.yaml', [budget({ runwayHours: 8760, hourlyMicros: 100 * each }, ofAccount)]);
   // 1,000 USD for a year are about 0.114 USD an hour.
   await fleet.write(
     'web.yaml',
     names(10).map((name) => service(name)),
   );
-  fleet.run();
+  const manager = fleet.run();
   await eventually('eight services', async () => {
     const all = await Promise.all(
       names(10).map((name) => fleet.condition(`ContainerService/${name}`, 'Ready')),
@@ -226,17 +222,26 @@ test('the balance of an account has to last, and an annotation lets an object pa
   });
   const index = shown.findIndex((condition) => condition?.reason === 'BudgetExceeded');
   expect(shown[index]?.message).toContain('has to last for 8760 h (runwayHours)');
-  const until = { 'fleetkeeper.dev/allow-overspend-until': '2999-01-01T00:00:00Z' };
-  await fleet.write(
-    'web.yaml',
-    names(10).map((name, at) => service(name, {}, at === index ? until : undefined)),
-  );
+  const passing = (year: number) => {
+    const until = { 'fleetkeeper.dev/allow-overspend-until': `${year}-01-01T00:00:00Z` };
+    return names(10).map((name, at) => service(name, {}, at === index ? until : undefined));
+  };
+  await fleet.write('web.yaml', passing(2999));
   await fleet.until(`ContainerService/app-${index}`, 'Ready', 'True');
   const stated = await eventually('the budget states it', async () => {
     const { message = '' } = (await fleet.condition('Budget/team', 'WithinBudget')) ?? {};
     return message.includes('allow-overspend-until') && message;
   });
   expect(stated).toContain(`ContainerService app-${index} until 2999-01-01T00:00:00Z`);
+  const announced = () => manager.stderr.split('\n').filter((line) => line.includes('OverspendAllowed'));
+  await eventually('the Event', async () => announced().length > 0);
+  // Another time is announced, and nothing is announced twice.
+  const text = (year: number) =>
+    `ContainerService app-${index} does not wait for the budget until ${year}-01-01T00:00:00Z`;
+  await fleet.write('web.yaml', passing(2998));
+  await eventually('the other time', async () => announced().at(-1)?.includes(text(2998)));
+  expect(announced()).toHaveLength(2);
+  expect(announced()[0]).toContain(text(2999));
 });
 
 testInFolder(

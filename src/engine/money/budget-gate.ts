@@ -4,6 +4,7 @@ import { parseObjectKey, type ObjectKey } from '../../resources/index.ts';
 import type { Fleet } from '../fleet/fleet.ts';
 import {
   byRank,
+  costsLessFrom,
   givesWayTo,
   increaseMicros,
   limitText,
@@ -12,6 +13,7 @@ import {
   type BudgetFigures,
   type Claim,
   type Cost,
+  type Course,
   type Gate,
 } from '../plan/index.ts';
 import type { Budget } from './budget.ts';
@@ -23,6 +25,7 @@ interface BudgetGateOptions {
     partOf(key: ObjectKey): Part;
     figures(budget: Budget, wallMs: number): BudgetFigures;
     unreadOf(budget: Budget): readonly string[];
+    coursesOf(budget: Budget): readonly Course[];
   };
   readonly fleet: Fleet;
   readonly clock: Clock;
@@ -125,7 +128,8 @@ function gateOf(
       room.limit === 'monthly'
         ? `${unknownPart(budget)}; the month ends at ${rfc3339(wallMs + figures.monthLeftMs)}`
         : '';
-    return refused(`${limitText(room.limit, terms, figures)}; ${would()}${month}`);
+    const schedule = schedulePart(budgets.coursesOf(budget), wallMs);
+    return refused(`${limitText(room.limit, terms, figures)}; ${would()}${month}${schedule}`);
   }
   // What was let through keeps its turn until its request is sent.
   if (part.asked > 0n) return undefined;
@@ -143,6 +147,12 @@ function gateOf(
   return refused(
     `${limitText(room.limit, terms, figures)}; ${would()}, and ${kind} ${other}, which comes first, needs ${usdOf(first.micros)}/h of that`,
   );
+}
+
+/** If a schedule is known to make room. */
+function schedulePart(courses: readonly Course[], wallMs: number): string {
+  const from = costsLessFrom(courses, wallMs);
+  return from === undefined ? '' : `; by a schedule, it costs less from ${rfc3339(from)} on`;
 }
 
 /** If the month is not known from its first day. */

@@ -15,7 +15,7 @@ export interface BudgetView {
   readonly balanceMicros: bigint | undefined;
   /** Unix milliseconds. */
   readonly monthEndsAt: number;
-  /** Of fleets whose number changes with time, until then. */
+  /** Of fleets whose number changes with time, at least until then. */
   readonly courses: () => readonly Course[];
   /** Members that it makes wait for nothing, and until when (Unix milliseconds). */
   readonly passing: ReadonlyMap<ObjectKey, number>;

@@ -36,12 +36,14 @@ export class Budget {
   readonly shed = new Claims();
   /** Members that it makes wait for nothing, and until when (Unix milliseconds). */
   readonly passing = new Map<ObjectKey, number>();
+  #passingChanges = 0;
   /** What is stopped for it, by its record. */
   orders: ReadonlyMap<ObjectKey, ShedOrder> = new Map();
   terms: BudgetTerms;
   /** Its document can't be used: members wait. */
   isBroken: boolean;
-  isCrowded = false;
+  /** Objects that it does not count, because others are older. */
+  readonly #notCounted = new Set<ObjectKey>();
   #tally: Tally | undefined;
   /** Of the month, in whole micro-USD. */
   spentMicros = 0n;
@@ -76,6 +78,18 @@ export class Budget {
     this.terms = terms;
     this.isBroken = isBroken;
     this.createdAt = createdAt;
+  }
+
+  get isCrowded(): boolean {
+    return this.#notCounted.size > 0;
+  }
+
+  /** Returns whether `isCrowded` has changed. */
+  isTooMany(key: ObjectKey, is: boolean): boolean {
+    const before = this.isCrowded;
+    if (is) this.#notCounted.add(key);
+    else this.#notCounted.delete(key);
+    return this.isCrowded !== before;
   }
 
   get tally(): Tally | undefined {
@@ -229,6 +243,11 @@ export class Budget {
     return [...this.waiting.fitting(room, mostWoken), ...this.#stuck];
   }
 
+  /** A member passes until another time than before. */
+  passes(): void {
+    this.#passingChanges += 1;
+  }
+
   /** Whether it shows something else than before, but for what grows with time. */
   hasMoved(figures: BudgetFigures): boolean {
     const { limits, warnAt } = this.terms;
@@ -245,6 +264,7 @@ export class Budget {
       String(figures.burnMicros),
       this.members.size,
       this.passing.size,
+      this.#passingChanges,
     ]);
     const moved = shown !== this.#shown;
     this.#shown = shown;

@@ -40,6 +40,7 @@ import {
   type BudgetFigures,
   type Claim,
   type Cost,
+  type Course,
   type Gate,
   type SheddingInputs,
 } from '../plan/index.ts';
@@ -47,7 +48,6 @@ import { Budget } from './budget.ts';
 import { BudgetAccounts } from './budget-accounts.ts';
 import type { BudgetNow, BudgetView } from './budget-view.ts';
 import { budgetGate } from './budget-gate.ts';
-import { isAbout } from './budget-scope.ts';
 import { CountedBudgets } from './counted-budgets.ts';
 import {
   heldFor,
@@ -76,13 +76,10 @@ interface Member {
   readonly part: Part;
 }
 
-/** More count for no object. */
-const mostPerObject = 8;
-
 export class Budgets {
   readonly #options: BudgetsOptions;
   readonly #budgets = new Map<ObjectKey, Budget>();
-  readonly #counted = new CountedBudgets(this.#budgets);
+  readonly #counted = new CountedBudgets(({ key }) => this.#woken.add(key));
   readonly #members = new Map<ObjectKey, Member>();
   /** By an id that is no object's own: the service that it was made with. */
   readonly #extras = new Map<string, ObjectKey>();
@@ -164,7 +161,7 @@ export class Budgets {
       waiting: waitingCount,
       unreadable: this.#about.unreadableOf(budget),
       monthEndsAt,
-      courses: () => this.#forecasts.of(budget, monthEndsAt, (owner) => this.#shedding.counts(budget, owner)),
+      courses: () => this.coursesOf(budget),
       isCrowded,
       isBeyond: this.#counted.isBeyond(budget),
       passing,
@@ -196,6 +193,10 @@ export class Budgets {
       counts: (key: ObjectKey) => this.#shedding.counts(budget, key),
       isAwaitedBy: (key: ObjectKey) => budget.isAwaitedBy(key),
     }));
+  }
+
+  coursesOf(budget: Budget): readonly Course[] {
+    return this.#forecasts.of(budget, (owner) => this.#shedding.counts(budget, owner));
   }
 
   figures(budget: Budget, now = this.#options.clock.wallMs()): BudgetFigures {
@@ -312,7 +313,7 @@ export class Budgets {
       for (const waiting of before.everyone()) this.#woken.add(waiting);
       this.#orders(before, []);
       this.#budgets.delete(key);
-      this.#counted.place(namespace);
+      this.#counted.take(before);
       return [namespace];
     }
     const isBroken = fleet.snapshot.unusable.has(key);
@@ -329,7 +330,7 @@ export class Budgets {
     const budget = new Budget(key, terms, isBroken, record.createdAt ?? 0);
     budget.tally = before?.tally ?? (tally && readTally(tally));
     this.#budgets.set(key, budget);
-    this.#counted.place(namespace);
+    this.#counted.put(budget);
     this.#orders(budget, shedding?.orders ?? []);
     return [namespace];
   }
@@ -345,12 +346,13 @@ export class Budgets {
   #place(key: ObjectKey, sources: PartSources): readonly Budget[] {
     const { store } = this.#options;
     const before = this.#members.get(key);
+    const record = store.record(key);
     for (const budget of before?.budgets ?? []) budget.subtract(key, before?.part ?? noPart);
     for (const id of before?.part.extras ?? []) this.#extras.delete(id);
-    const record = store.record(key);
     if (!record) {
       this.#members.delete(key);
       this.#sparing.delete(key);
+      this.#counted.forget(key);
       for (const budget of before?.budgets ?? []) budget.leaves(key);
       return before?.budgets ?? [];
     }
@@ -364,8 +366,10 @@ export class Budgets {
     if (part.spare > 0n) this.#sparing.add(key);
     else this.#sparing.delete(key);
     for (const id of part.extras) this.#extras.set(id, key);
-    const isSame =
-      before && heldFor(before.part) === heldFor(part) && before.budgets.length === budgets.length;
+    const passesAsBefore = before?.part.passesUntil === part.passesUntil;
+    if (!passesAsBefore) for (const budget of budgets) budget.passes();
+    const holdsAsBefore = before && heldFor(before.part) === heldFor(part);
+    const isSame = passesAsBefore && holdsAsBefore && before.budgets.length === budgets.length;
     return isSame ? [] : [...(before?.budgets ?? []), ...budgets];
   }
 
@@ -378,14 +382,11 @@ export class Budgets {
 
   #budgetsOf(record: ObjectRecord): readonly Budget[] {
     const { namespace } = parseObjectKey(record.key);
-    const near = this.#counted.in(namespace);
-    if (near.length === 0) return near;
+    if (this.#counted.in(namespace).length === 0) return [];
     const { fleet } = this.#options;
     const labels = fleet.snapshot.objects.get(record.key)?.labels ?? record.manifest.labels;
     const account = fleet.accountOf(record)?.name;
-    const found = near.filter(({ terms }) => isAbout(terms.scope, labels, account));
-    for (const budget of found.slice(mostPerObject)) budget.isCrowded = true;
-    return found.slice(0, mostPerObject);
+    return this.#counted.about(record.key, namespace, labels, account);
   }
 
   #sources(): PartSources {

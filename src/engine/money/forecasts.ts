@@ -4,6 +4,7 @@
  * Which fleets follow a schedule is kept up to date. Their steps are found out when somebody asks, and again when the fleet changes; if only
  * its record does, at most once a minute.
  */
+import { monthEnd } from '../../base/index.ts';
 import { parseObjectKey, traitsOf, type ObjectKey } from '../../resources/index.ts';
 import type { ObjectRecord, StateStore } from '../../state/index.ts';
 import type { Fleet } from '../fleet/fleet.ts';
@@ -28,6 +29,7 @@ interface Kept {
 }
 
 const keptMs = 60_000;
+const dayMs = 86_400_000;
 
 export class Forecasts {
   readonly #options: ForecastsOptions;
@@ -55,16 +57,21 @@ export class Forecasts {
     if (!record) this.#kept.delete(key);
   }
 
-  /** Of the budget's fleets. `counts`: whether it counts the services of an owner. */
-  of(budget: Budget, until: number, counts: (owner: ObjectKey) => boolean): readonly Course[] {
-    const { store, wouldCost } = this.#options;
+  /**
+   * Of the budget's fleets, until its month ends, and for two days at least. `counts`: whether it counts the services of an owner.
+   */
+  of(budget: Budget, counts: (owner: ObjectKey) => boolean): readonly Course[] {
+    const { store, wouldCost, nowMs } = this.#options;
+    const now = nowMs();
+    // A whole day, so that the steps that are kept serve for it.
+    const until = Math.max(monthEnd(now, budget.terms.timeZone), Math.ceil(now / dayMs + 2) * dayMs);
     const courses: Course[] = [];
     for (const key of this.#owners.get(parseObjectKey(budget.key).namespace) ?? []) {
       const record = store.record(key);
-      const { count, micros: nowMicros } = budget.ownedBy(key);
+      const { count, micros } = budget.ownedBy(key);
       if (!record || (count === 0 && !counts(key))) continue;
-      const eachMicros = count > 0 ? nowMicros / BigInt(count) : wouldCost(record);
-      courses.push({ nowMicros, eachMicros, steps: this.#steps(record, until) });
+      const eachMicros = count > 0 ? micros / BigInt(count) : wouldCost(record);
+      courses.push({ nowMicros: micros, eachMicros, steps: this.#steps(record, until) });
     }
     return courses;
   }

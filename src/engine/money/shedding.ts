@@ -147,6 +147,7 @@ export class Shedding {
     const { store } = this.#options;
     const members = new Map<string, ShedMember>();
     const owned = new Map<ObjectKey, Owned>();
+    const orders = new Map((before?.orders ?? []).map((order) => [order.object, order]));
     const asked = [...(before?.orders ?? []), ...(before?.returning ? [before.returning] : [])];
     for (const { object } of asked) {
       const key = object as ObjectKey;
@@ -158,7 +159,7 @@ export class Shedding {
       const { burn } = this.#host.partOf(key);
       const { owner } = record.derived ?? {};
       if (owner === undefined) {
-        const member = this.#member(budget, record, before, undefined);
+        const member = this.#member(budget, record, orders.get(key), undefined);
         if (member) members.set(key, member);
       } else {
         const { burns, present } = owned.get(owner) ?? { burns: [], present: 0 };
@@ -169,7 +170,7 @@ export class Shedding {
     }
     for (const [key, all] of owned) {
       const record = store.record(key);
-      const member = record && this.#member(budget, record, before, all);
+      const member = record && this.#member(budget, record, orders.get(key), all);
       if (member) members.set(key, member);
     }
     return members;
@@ -178,7 +179,7 @@ export class Shedding {
   #member(
     budget: Budget,
     record: ObjectRecord,
-    before: StoredShedding | undefined,
+    order: ShedOrder | undefined,
     owned: Owned | undefined,
   ): ShedMember | undefined {
     const { key, uid, deletionRequestedAt } = record;
@@ -187,7 +188,6 @@ export class Shedding {
     if (!way || (owned !== undefined) !== (way.replicas !== undefined)) return undefined;
     const { burns, present } = owned ?? { burns: undefined, present: 0 };
     const { kind, name } = parseObjectKey(key);
-    const order = before?.orders.find(({ object }) => object === key);
     const now = burns?.length ?? 0;
     const total = (burns ?? []).reduce((sum, burn) => sum + burn, 0n);
     const replicas = way.replicas && { ...way.replicas, present, now };

@@ -80,6 +80,17 @@ export function forecast({ spent, at, burnMicros, until, courses, limitMicros }:
   return { amount, exhaustedAt };
 }
 
+/** The first moment after `at` from which the schedules let it cost less (Unix milliseconds). Undefined: none is known. */
+export function costsLessFrom(courses: readonly Course[], at: number): number | undefined {
+  // A mean is of no moment.
+  const known = courses.map((course) => ({
+    ...course,
+    steps: course.steps.filter(({ count }) => Number.isInteger(count)),
+  }));
+  const falls = [...changesOf(known, at)].filter(([, micros]) => micros < 0n).map(([from]) => from);
+  return falls.length === 0 ? undefined : Math.min(...falls);
+}
+
 /** By how much the burn changes, and when. */
 function changesOf(courses: readonly Course[], at: number): ReadonlyMap<number, bigint> {
   const changes = new Map<number, bigint>();

@@ -15,7 +15,14 @@ export {
   type Claim,
   type Room,
 } from './budget.ts';
-export { courseSteps, forecast, type Course, type CourseStep, type Forecast } from './forecast.ts';
+export {
+  costsLessFrom,
+  courseSteps,
+  forecast,
+  type Course,
+  type CourseStep,
+  type Forecast,
+} from './forecast.ts';
 export {
   nothingShed,
   planShedding,

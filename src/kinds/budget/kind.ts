@@ -34,7 +34,7 @@ import {
   sheddingNews,
   sheddingState,
 } from './shedding.ts';
-import { budgetNews } from './warnings.ts';
+import { budgetNews, passingNews } from './warnings.ts';
 
 export interface BudgetLook {
   readonly record: ObjectRecord<BudgetState>;
@@ -102,6 +102,7 @@ export const budget = defineKind<BudgetSpec, never, BudgetLook, undefined, Budge
   plan,
   status: (seen) => {
     const { news, warned } = budgetNews(seen);
+    const overspend = passingNews(seen);
     const { tally, view, record, shedding } = seen;
     const scope = record.kind.scope ?? scopeOf(seen.spec);
     return {
@@ -112,11 +113,12 @@ export const budget = defineKind<BudgetSpec, never, BudgetLook, undefined, Budge
         ...record.kind,
         scope,
         warned,
+        passing: overspend.passing,
         ...(tally ? { tally: storedTally(tally) } : {}),
         ...sheddingState(seen),
       },
       more: [['WithinBudget', withinBudget(seen)], ...sheddingCondition(seen)],
-      news: [...news, ...sheddingNews(seen)],
+      news: [...news, ...overspend.news, ...sheddingNews(seen)],
     };
   },
 });

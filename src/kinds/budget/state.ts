@@ -40,6 +40,11 @@ const schema = z.object({
     .readonly()
     .optional(),
   shedding: shedding.optional(),
+  /** Which objects were reported that do not wait for it, and until when (Unix milliseconds). */
+  passing: z
+    .array(z.object({ object: z.string(), until: z.number() }))
+    .readonly()
+    .optional(),
 });
 
 export type BudgetState = Readonly<z.output<typeof schema>>;

@@ -59,13 +59,21 @@ export function withinBudget(look: BudgetLook): Statement {
   return { ...statement, message };
 }
 
-function passingText({ view, tally }: BudgetLook): string {
+/** Members that do not wait for it, and until when (Unix milliseconds). */
+export function passingNow({ view, tally }: BudgetLook): readonly { object: ObjectKey; until: number }[] {
   const now = tally?.at ?? 0;
-  const all = [...(view?.passing ?? [])].filter(([, untilMs]) => untilMs > now).toSorted(byKey);
+  return [...(view?.passing ?? [])]
+    .filter(([, until]) => until > now)
+    .toSorted(byKey)
+    .map(([object, until]) => ({ object, until }));
+}
+
+function passingText(look: BudgetLook): string {
+  const all = passingNow(look);
   if (all.length === 0) return '';
-  const names = all.slice(0, mostNamed).map(([key, untilMs]) => {
-    const { kind, name } = parseObjectKey(key);
-    return `${kind} ${name} until ${rfc3339(untilMs)}`;
+  const names = all.slice(0, mostNamed).map(({ object, until }) => {
+    const { kind, name } = parseObjectKey(object);
+    return `${kind} ${name} until ${rfc3339(until)}`;
   });
   const more = all.length > mostNamed ? ` and ${all.length - mostNamed} more` : '';
   return `by \`allow-overspend-until\`, these do not wait for it: ${names.join(', ')}${more}`;

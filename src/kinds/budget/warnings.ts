@@ -8,12 +8,20 @@
  * | stays, or falls by less than 5 points | none, and none again when it rises                  |
  * | falls by more                        | none; when it rises again, another one               |
  * | a month begins                       | thresholds of the monthly limit are warned of again  |
+ * | `allow-overspend-until` of a member, or another time in it | `OverspendAllowed`; of at most 20 members |
  */
+import { rfc3339 } from '../../base/index.ts';
 import type { ReasonOf } from '../../reasons/index.ts';
+import { parseObjectKey } from '../../resources/index.ts';
 import { usedOf } from './amounts.ts';
 import type { BudgetLook } from './kind.ts';
 import type { BudgetState } from './state.ts';
-import { percentOf, usedText } from './status.ts';
+import { passingNow, percentOf, usedText } from './status.ts';
+
+interface News {
+  readonly reason: ReasonOf<'event'>;
+  readonly message: string;
+}
 
 type Warned = NonNullable<BudgetState['warned']>[number];
 
@@ -22,7 +30,7 @@ const hysteresis = 5;
 const passed = 101;
 
 export function budgetNews(look: BudgetLook): {
-  readonly news: readonly { readonly reason: ReasonOf<'event'>; readonly message: string }[];
+  readonly news: readonly News[];
   readonly warned: readonly Warned[];
 } {
   const { record, view, tally } = look;
@@ -49,3 +57,22 @@ function isStillTrue({ of, percent, month }: Warned, used: ReturnType<typeof use
   const each = used.find((one) => one.of === of);
   return !each || percentOf(each) > Math.min(percent, 100) - hysteresis;
 }
+
+/** Members that do not wait for the budget. */
+export function passingNews(look: BudgetLook): {
+  readonly news: readonly News[];
+  readonly passing: NonNullable<BudgetState['passing']>;
+} {
+  const before = new Map((look.record.kind.passing ?? []).map(({ object, until }) => [object, until]));
+  const passing = passingNow(look).slice(0, mostReported);
+  const news = passing
+    .filter(({ object, until }) => before.get(object) !== until)
+    .map(({ object, until }) => {
+      const { kind, name } = parseObjectKey(object);
+      const message = `${kind} ${name} does not wait for the budget until ${rfc3339(until)} (\`allow-overspend-until\`)`;
+      return { reason: 'OverspendAllowed', message } as const;
+    });
+  return { news, passing };
+}
+
+const mostReported = 20;

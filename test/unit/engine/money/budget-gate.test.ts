@@ -78,6 +78,7 @@ function ask({ each, part }: World, cost: Cost, replaces: boolean, tally?: Budge
       partOf: () => part,
       figures: (budget: Budget) => byBudget.get(budget) as BudgetFigures,
       unreadOf: () => [],
+      coursesOf: () => [],
     },
     fleet: { store: { record: () => undefined } },
     clock: new ManualClock(),

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { monthEnd } from '../../../../src/base/index.ts';
-import { courseSteps, forecast, type Course } from '../../../../src/engine/plan/index.ts';
+import { costsLessFrom, courseSteps, forecast, type Course } from '../../../../src/engine/plan/index.ts';
 import { windowSpan } from '../../../../src/resources/index.ts';
 
 const hourMs = 3_600_000;
@@ -123,4 +123,41 @@ test('a schedule of every minute is not followed for a month, and its mean count
   ])();
   expect(micros).toBeCloseTo(720 * 2 * 1000, 0);
   expect(asked).toBeLessThan(1000);
+});
+
+describe('the moment from which schedules let it cost less', () => {
+  const noon = Date.parse('2026-11-29T12:00:00Z');
+  const until = Date.parse('2026-12-02T00:00:00Z');
+  const at = (text: string) => Date.parse(text);
+
+  test('is when the schedule closes that wants more', () => {
+    expect(costsLessFrom([course(follows(daily('UTC'), 5), noon, until)], noon)).toBe(
+      at('2026-11-29T18:00:00Z'),
+    );
+  });
+
+  test('is when a schedule opens that wants fewer', () => {
+    const few = [course(follows(daily('UTC'), 0), at('2026-11-29T20:00:00Z'), until)];
+    expect(costsLessFrom(few, at('2026-11-29T20:00:00Z'))).toBe(at('2026-11-30T08:00:00Z'));
+  });
+
+  test('is not when one fleet needs what another one frees', () => {
+    const more = course(follows(daily('UTC'), 0), noon, until);
+    const less = course(follows(daily('UTC'), 4), noon, until);
+    // At 18:00 one goes from none to two, and the other one from four to two.
+    expect(costsLessFrom([more, less], noon)).toBeUndefined();
+  });
+
+  test('is not known where only the mean of the later steps is', () => {
+    const steps = [
+      { from: noon, count: 1 },
+      { from: noon + hourMs, count: 2 },
+      { from: noon + 2 * hourMs, count: 0.5 },
+    ];
+    expect(costsLessFrom([{ nowMicros: each, eachMicros: each, steps }], noon)).toBeUndefined();
+  });
+
+  test('is not known without a schedule', () => {
+    expect(costsLessFrom([], noon)).toBeUndefined();
+  });
 });
