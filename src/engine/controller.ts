@@ -368,6 +368,7 @@ export class Controller {
     sequence: number | undefined,
   ): void {
     const { wake, wakes = [], plan } = result;
+    if (plan.kind !== 'in-sync') this.#members.accountOf(key)?.informer.attend();
     // A new object keeps its priority until its first change is sent, which needs several observations.
     if (plan.kind !== 'wait' || plan.reason !== 'AwaitingObservation') this.#queue.settled(key);
     for (const other of wakes) this.#enqueue(other, 'resync');

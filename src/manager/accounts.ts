@@ -16,7 +16,13 @@ import {
   type SnapshotChange,
 } from '../observed/index.ts';
 import { FundsMemory, type AccountHandle, type Accounts, type ResolvedAccount } from '../engine/index.ts';
-import { annotations, accountKey, originOf, type AccountSpec } from '../resources/index.ts';
+import {
+  annotations,
+  accountKey,
+  longestPollSeconds,
+  originOf,
+  type AccountSpec,
+} from '../resources/index.ts';
 import type { OriginHold } from '../engine/plan/index.ts';
 import type { StateStore } from '../state/index.ts';
 import type { Logger, Metrics } from '../telemetry/index.ts';
@@ -49,6 +55,7 @@ export interface AccountRegistryOptions {
   readonly isNeeded: (account: string) => boolean;
   /** What to read of an account besides itself. */
   readonly lists: (account: AccountHandle) => Lists;
+  readonly hasOpenWork: (account: AccountHandle) => boolean;
   /** Whether tasks in the account need heartbeats. */
   readonly hasHeartbeats: (account: string) => boolean;
   readonly onSnapshot: (handle: AccountHandle, change: SnapshotChange) => void;
@@ -278,6 +285,8 @@ export class AccountRegistry implements Accounts {
         ...own,
         random,
         pollMs: spec.pollSeconds * 1000,
+        quietPollMs: longestPollSeconds(spec) * 1000,
+        hasOpenWork: () => this.#options.hasOpenWork(handle),
         lists: () => this.#options.lists(handle),
         heartbeatsWait: () => this.#options.hasHeartbeats(name),
         onSnapshot: (change) => {

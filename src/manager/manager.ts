@@ -33,6 +33,7 @@ import {
   Fleet,
   Money,
   Reconciler,
+  hasOpenWork,
   listsOf,
   type AccountHandle,
   type Grace,
@@ -160,6 +161,7 @@ export class Manager {
       metrics,
       isNeeded: (account) => isSelected?.(accountKey(account)) ?? true,
       lists: (account) => this.#lists(account),
+      hasOpenWork: (account) => this.#hasOpenWork(account),
       hasHeartbeats: (account) => this.#heartbeats.needsRequests(account),
       onSnapshot: (handle, change) => {
         this.#capacity?.observe(handle, change);
@@ -374,6 +376,11 @@ export class Manager {
     return this.#fleet
       ? listsOf(this.#fleet, this.#accounts, account)
       : { templates: false, registries: false };
+  }
+
+  #hasOpenWork(account: AccountHandle): boolean {
+    const { store } = this.#options;
+    return !this.#fleet || hasOpenWork({ store, fleet: this.#fleet, accounts: this.#accounts }, account);
   }
 
   /** Confirmed by a flag, or by the annotation of a concerned Account: a given one, one of a namespace, or any. */

@@ -4,11 +4,14 @@
  * reported, so that nothing is ever concluded from a failure. Lists that the account read does not show are read
  * beside it, in the same poll, for fleets that use them.
  *
+ * An account in which nothing has changed, failed or been under way for ten minutes is read ever more seldom: each further quiet read doubles the
+ * interval, up to `quietPollMs`. The first change, failure or piece of work returns to `pollMs`.
+ *
  * The account's identity is checked before the first read, after a change of the credential, after a 401, and before
  * a read counts in which something has vanished: a key that suddenly belongs to another account makes everything look
  * deleted.
  *
- *     reading ── ok ──> resting (pollMs, or progressMs while wanted) ──> reading
+ *     reading ── ok ──> resting (pollMs; up to quietPollMs while quiet; progressMs while wanted) ──> reading
  *        └── failed ──> backing off (up to 60 s; 5 min for a rejected credential) ──> reading
  */
 import type { ControlApi, Outcome, wire } from '../api/index.ts';
@@ -16,14 +19,9 @@ import { describeOutcome } from '../api/index.ts';
 import { backoffMs, type Clock, type Random, type Timer } from '../base/index.ts';
 import { entryOf, type BlockingReason, type ReasonOf, type ReasonWith } from '../reasons/index.ts';
 import type { Logger } from '../telemetry/index.ts';
-import {
-  differingIds,
-  differingInList,
-  keepUnchanged,
-  listHasLost,
-  nextListing,
-  type Listing,
-} from './listing.ts';
+import { changedIds, hasVanished } from './account-changes.ts';
+import { keepUnchanged, nextListing, type Listing } from './listing.ts';
+import { ReadPace, type ReadPaceOptions } from './read-pace.ts';
 import { UnreadableLog } from './unreadable-log.ts';
 
 export interface AccountSnapshot {
@@ -83,13 +81,12 @@ export interface IdentityCheck {
   check(signal: AbortSignal): Promise<ReadProblem | undefined>;
 }
 
-export interface AccountInformerOptions {
+export interface AccountInformerOptions extends ReadPaceOptions {
   readonly api: ControlApi;
   readonly identity: IdentityCheck;
   readonly clock: Clock;
   readonly random: Random;
   readonly logger: Logger;
-  readonly pollMs: number;
   /** Asked before every read. */
   readonly lists: () => Lists;
   /** Tasks are held in the account: their heartbeats wait until it is known again whose key it is. */
@@ -121,6 +118,7 @@ export class AccountInformer {
   #timer: Timer | undefined;
   #dueAtMs = 0;
   #lastStartMs = Number.NEGATIVE_INFINITY;
+  readonly #pace: ReadPace;
   #reading: Promise<void> | undefined;
   /** Since the last read began. */
   #rejected = false;
@@ -135,6 +133,7 @@ export class AccountInformer {
 
   constructor(options: AccountInformerOptions) {
     this.#options = options;
+    this.#pace = new ReadPace(options, options.clock.monotonicMs());
     this.#unreadable = new UnreadableLog(options.logger);
   }
 
@@ -174,12 +173,20 @@ export class AccountInformer {
    */
   want(cause: 'mutation' | 'progress' = 'progress'): void {
     this.#wanted = true;
+    this.#pace.busy(this.#options.clock.monotonicMs());
     if (cause === 'mutation') this.#unchanged = 0;
     if (this.#reading || this.#failure) return;
     const patience = 2 ** Math.max(0, this.#unchanged - eagerReads);
     const eagerMs = this.#options.api.requestsWait() ? crowdedProgressMs : progressMs;
     const gapMs = Math.min(eagerMs * patience, this.#options.pollMs);
     this.#schedule(Math.max(0, this.#lastStartMs + gapMs - this.#options.clock.monotonicMs()));
+  }
+
+  /** Something in the account is under way, or waits: it is read at its usual pace. */
+  attend(): void {
+    const { isQuiet } = this.#pace;
+    this.#pace.busy(this.#options.clock.monotonicMs());
+    if (isQuiet && !this.#reading && !this.#failure) this.#rest();
   }
 
   /** Resolves with the next successful read that begins after now, and never if there is none. */
@@ -236,7 +243,7 @@ export class AccountInformer {
   }
 
   #rest(): void {
-    const { pollMs, random } = this.#options;
+    const { random } = this.#options;
     if (this.#again) {
       this.#again = false;
       this.#schedule(0);
@@ -253,7 +260,9 @@ export class AccountInformer {
       this.#schedule(backoffMs(this.#failures - 1, { ...limits, longestMs }, random));
       return;
     }
-    this.#schedule(Math.max(0, this.#lastStartMs + pollMs - this.#options.clock.monotonicMs()));
+    this.#schedule(
+      Math.max(0, this.#lastStartMs + this.#pace.intervalMs - this.#options.clock.monotonicMs()),
+    );
     if (this.#rejected) this.#schedule(credentialBackoff.firstMs);
     if (this.#wanted || this.#waiters.length > 0) this.want();
   }
@@ -267,6 +276,7 @@ export class AccountInformer {
     this.#answered = undefined;
     if (this.#stopping.signal.aborted) return;
     if ('reason' in read) {
+      this.#pace.busy(clock.monotonicMs());
       this.#failures += 1;
       this.#failure = { ...read, sinceMs: this.#failure?.sinceMs ?? clock.monotonicMs() };
       logger.warn(
@@ -282,6 +292,8 @@ export class AccountInformer {
     this.#current = read;
     const changed = changedIds(this.#previous, read);
     this.#unchanged = changed.size > 0 ? 0 : this.#unchanged + 1;
+    if (changed.size > 0) this.#pace.busy(clock.monotonicMs());
+    else this.#pace.unchanged(clock.monotonicMs());
     onSnapshot({ snapshot: read, changedIds: changed });
     const served = this.#waiters.filter(({ afterMs }) => afterMs <= read.startedAtMs);
     this.#waiters = this.#waiters.filter((waiter) => !served.includes(waiter));
@@ -365,23 +377,4 @@ export function readProblem(outcome: ReadProblem['outcome']): ReadProblem {
     outcome,
     message: describeOutcome(outcome),
   };
-}
-
-function hasVanished(before: AccountSnapshot, after: AccountSnapshot): boolean {
-  return (
-    (['services', 'volumes'] as const).some(
-      (kind) => before[kind] !== after[kind] && [...before[kind].keys()].some((id) => !after[kind].has(id)),
-    ) ||
-    listHasLost(before.templates, after.templates) ||
-    listHasLost(before.registries, after.registries)
-  );
-}
-
-function changedIds(before: AccountSnapshot | undefined, after: AccountSnapshot): Set<string> {
-  return new Set([
-    ...differingIds(before?.services, after.services),
-    ...differingIds(before?.volumes, after.volumes),
-    ...differingInList(before?.templates, after.templates),
-    ...differingInList(before?.registries, after.registries),
-  ]);
 }

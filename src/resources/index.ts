@@ -21,7 +21,12 @@ export * from './parts/repository.ts';
 export * from './parts/windows.ts';
 export { credentialsHeaderProblem } from '../kinds/account/schema-header.ts';
 export type { DeclaredPrice } from '../kinds/account/schema-prices.ts';
-export { baseAddressProblem, isLoopback, type AccountSpec } from '../kinds/account/schema.ts';
+export {
+  baseAddressProblem,
+  isLoopback,
+  longestPollSeconds,
+  type AccountSpec,
+} from '../kinds/account/schema.ts';
 export { beaconPrefix, type ContainerServiceSpec } from '../kinds/container-service/schema.ts';
 export type { AccountState, ShownMoney } from '../kinds/account/state.ts';
 export type { ServiceState } from '../kinds/container-service/state.ts';

@@ -3,9 +3,16 @@ import path from 'node:path';
 import { expect, test } from 'vitest';
 import { apiVersion } from '../../src/resources/index.ts';
 import { ControlPlane, apiKey, isMutation } from '../support/processes/control-plane.ts';
-import { account, createFleet, folderOf, service, testInFolder } from '../support/processes/fleet.ts';
+import {
+  account,
+  createFleet,
+  folderOf,
+  isInCluster,
+  service,
+  testInFolder,
+} from '../support/processes/fleet.ts';
 import { eventually, fetch, fleetkeeper, nowMs, temporaryFolder } from '../support/processes/processes.ts';
-import { manyServices } from '../support/world.ts';
+import { isSimulated, manyServices, world } from '../support/world.ts';
 
 testInFolder('secrets of the manifests appear in no log, state, status, plan or journal', async () => {
   const folder = await temporaryFolder();
@@ -125,5 +132,36 @@ test(
     // One may have begun before, and one may come late where machines are busy.
     expect(requests.length).toBeLessThanOrEqual((nowMs() - since) / 1000 + 2);
     expect(await written()).toBe(writes);
+  },
+);
+
+// It takes a quarter of an hour.
+test.skipIf(!isSimulated || isInCluster)(
+  'an account in which nothing happens is read ever more seldom, and drift is seen within `quietPollSeconds`',
+  async () => {
+    const folder = await temporaryFolder();
+    const plane = await new ControlPlane(folder).start();
+    const fleet = await createFleet(folder);
+    await fleet.write('fleet.yaml', [
+      ...account(plane.url, { pollSeconds: 5, quietPollSeconds: 40 }),
+      service('web'),
+    ]);
+    fleet.run();
+    await fleet.untilReady(1);
+    await world.pause(900_000);
+    await plane.forgetRequests();
+    await world.pause(400_000);
+    expect(await plane.requests()).toHaveLength(10);
+    const { id, revision } = await plane.service('web');
+    await plane.call('PATCH', `/api/services/${id}`, { revision, patch: { image: 'ghcr.io/acme/other:9' } });
+    const since = nowMs();
+    const isRight = async () => (await plane.service('web')).image === 'ghcr.io/acme/app:1';
+    await eventually('the image is put right', isRight, 60_000);
+    expect(nowMs() - since).toBeLessThan(45_000);
+    await plane.forgetRequests();
+    await world.pause(60_000);
+    // At the usual pace again.
+    const reads = (await plane.requests()).filter(({ path: where }) => where === '/api/account');
+    expect(reads.length).toBeGreaterThanOrEqual(12);
   },
 );

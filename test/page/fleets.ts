@@ -153,6 +153,7 @@ export const account: AccountFacts = {
   isStale: false,
   readAt: at(4),
   pollSeconds: 15,
+  longestPollSeconds: 60,
   failure: null,
   requests: { perSecond: 18.4, limitPerSecond: 20, waiting: 3, throttled: 2, closedUntil: null },
   balanceMicros: 1_204_300_000,

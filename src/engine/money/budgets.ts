@@ -21,6 +21,7 @@ import { monthEnd, sameValue, type Clock } from '../../base/index.ts';
 import { changedKeys, type DesiredSnapshot } from '../../desired/index.ts';
 import type { SnapshotChange } from '../../observed/index.ts';
 import {
+  longestPollSeconds,
   parseObjectKey,
   traitsOf,
   type ObjectKey,
@@ -223,7 +224,7 @@ export class Budgets {
     }
     for (const key of this.#sparing) this.#moved.add(key);
     this.#refresh();
-    const rules = countingRules(handle.spec.pollSeconds, this.#snapshot?.cluster !== undefined);
+    const rules = countingRules(longestPollSeconds(handle.spec), this.#snapshot?.cluster !== undefined);
     for (const budget of this.#budgets.values()) {
       if (this.#counted.isBeyond(budget)) continue;
       const { scope, timeZone } = budget.terms;

@@ -53,9 +53,12 @@ const daysKept = { folder: 400, cluster: 62 } as const;
 /** A clock that is corrected is set back by less. */
 const dayMs = 86_400_000;
 
-/** Of an account that is read so often. A cluster keeps the days in the object's status. */
-export function countingRules(pollSeconds: number, isInCluster: boolean): Omit<TallyRules, 'timeZone'> {
-  const gapMs = Math.max(shortestGapMs, 2000 * pollSeconds);
+/** Of an account that is read so often at least. A cluster keeps the days in the object's status. */
+export function countingRules(
+  longestPollSeconds: number,
+  isInCluster: boolean,
+): Omit<TallyRules, 'timeZone'> {
+  const gapMs = Math.max(shortestGapMs, 2000 * longestPollSeconds);
   return { gapMs, mostDays: isInCluster ? daysKept.cluster : daysKept.folder };
 }
 

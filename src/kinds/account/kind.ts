@@ -12,6 +12,7 @@ import {
 } from '../../engine/plan/index.ts';
 import { defineKind, quotasOf, type AccountOfObject, type View } from '../../engine/index.ts';
 import {
+  longestPollSeconds,
   parseObjectKey,
   stateTraitsOf,
   type AccountSpec,
@@ -67,7 +68,7 @@ function accountLook(view: AccountView): AccountLook {
   const shownMoney = nextMoney(facts, record.kind.shownMoney);
   const counted = record.kind.tally && readTally(record.kind.tally);
   const rules = {
-    pollSeconds: handle?.spec.pollSeconds ?? 0,
+    longestPollSeconds: handle ? longestPollSeconds(handle.spec) : 0,
     isInCluster: fleet.snapshot.cluster !== undefined,
   };
   const tally = nextTally(facts, counted, rules);

@@ -70,6 +70,13 @@ const addressSchemas = [
   },
 ];
 
+const quietProblem = 'must not be less than pollSeconds';
+const quietRule = {
+  rule: '!has(self.quietPollSeconds) || self.quietPollSeconds >= self.pollSeconds',
+  message: quietProblem,
+  fieldPath: '.quietPollSeconds',
+};
+
 function matching(pattern: string, errorMessage: string): JsonSchema {
   return { properties: { url: { pattern, errorMessage } } };
 }
@@ -114,6 +121,15 @@ const accountSpec = withRules(
         .max(3600)
         .default(15)
         .describe('How often the account is read, in seconds. One read serves everything in it.'),
+      quietPollSeconds: z
+        .number()
+        .min(0.2)
+        .max(3600)
+        .optional()
+        .describe(
+          'When nothing has changed for ten minutes and nothing is under way, the interval doubles with each read, up to this; not less than ' +
+            '`pollSeconds`, and with the same it stays as it is. Default 60, or `pollSeconds` if that is more.',
+        ),
       visibilitySeconds: z
         .int()
         .min(1)
@@ -136,8 +152,11 @@ const accountSpec = withRules(
     .superRefine((spec, context) => {
       const problem = baseAddressProblem(spec.url, spec.insecure);
       if (problem) context.addIssue({ code: 'custom', path: ['url'], message: problem });
+      const { pollSeconds, quietPollSeconds = pollSeconds } = spec;
+      if (quietPollSeconds < pollSeconds)
+        context.addIssue({ code: 'custom', path: ['quietPollSeconds'], message: quietProblem });
     }),
-  addressRules,
+  [...addressRules, quietRule],
   addressSchemas,
 );
 export type AccountSpec = z.infer<typeof accountSpec>;
@@ -147,3 +166,13 @@ export const accountDocument = kindSchema(
   accountSpec,
   'Where the control API is, and as whom it is used. Other objects of the namespace refer to it with accountRef.',
 );
+
+const usualQuietPollSeconds = 60;
+
+/** How long the account rests between two reads at most, in seconds. */
+export function longestPollSeconds({
+  pollSeconds,
+  quietPollSeconds = usualQuietPollSeconds,
+}: Pick<AccountSpec, 'pollSeconds' | 'quietPollSeconds'>): number {
+  return Math.max(pollSeconds, quietPollSeconds);
+}

@@ -28,14 +28,14 @@ const timeZone = 'UTC';
 const storedMs = 60_000;
 
 export interface CountRules {
-  readonly pollSeconds: number;
+  readonly longestPollSeconds: number;
   readonly isInCluster: boolean;
 }
 
 export function nextTally(
   { read }: Pick<AccountFacts, 'read'>,
   before: Tally | undefined,
-  { pollSeconds, isInCluster }: CountRules,
+  { longestPollSeconds, isInCluster }: CountRules,
 ): Tally | undefined {
   if (!read) return before;
   const { services, volumes, balanceMicros } = read;
@@ -45,7 +45,7 @@ export function nextTally(
     balanceMicros: balanceMicros === undefined ? undefined : BigInt(Math.floor(balanceMicros)),
   };
   if (!before) return firstTally(found, timeZone);
-  const now = tallied(before, found, { timeZone, ...countingRules(pollSeconds, isInCluster) });
+  const now = tallied(before, found, { timeZone, ...countingRules(longestPollSeconds, isInCluster) });
   return isSame(before, now) ? before : now;
 }
 

@@ -19,10 +19,14 @@ export function accountsView(accounts: readonly AccountFacts[], now: Now): Templ
   `;
 }
 
+function quietly({ pollSeconds, longestPollSeconds }: AccountFacts): string {
+  return longestPollSeconds > pollSeconds ? `, or ${longestPollSeconds} s while nothing happens` : '';
+}
+
 function account(each: AccountFacts, now: Now): TemplateResult {
   const { account: name, failure, quotas, capacity, requests, balanceMicros, burnMicrosPerHour } = each;
   const rows: readonly (readonly [string, unknown])[] = [
-    ['Read', html`${ago(each.readAt ?? undefined, now)}, every ${each.pollSeconds} s`],
+    ['Read', html`${ago(each.readAt ?? undefined, now)}, every ${each.pollSeconds} s${quietly(each)}`],
     [
       'Requests',
       requests &&

@@ -21,7 +21,7 @@ export function visibleAccounts({ index, reader }: Pick<AnswerContext, 'index' |
 }
 
 export function factsOf(account: AccountNow, { source, nowMs }: AnswerContext): AccountFacts {
-  const { name, isShared, pollSeconds, readAt, failure, requests } = account;
+  const { name, isShared, pollSeconds, longestPollSeconds, readAt, failure, requests } = account;
   const shown = source.store.record(accountKey(name))?.status?.['capacity'];
   const capacity = Array.isArray(shown) ? (shown as readonly ShownCapacity[]) : [];
   return {
@@ -31,6 +31,7 @@ export function factsOf(account: AccountNow, { source, nowMs }: AnswerContext): 
     isStale: isAccountStale(account),
     readAt: readAt === undefined ? null : rfc3339(readAt),
     pollSeconds,
+    longestPollSeconds,
     failure: failure ? { reason: failure.reason, message: failure.message } : null,
     requests: requests
       ? {

@@ -9,7 +9,7 @@
  * | rate, 429s, queue, reservations | not known: the memory of the operator has them, and its metrics                               |
  */
 import { entryOf, isBlocking, isReason } from '../../reasons/index.ts';
-import { accountNamed } from '../../resources/index.ts';
+import { accountNamed, longestPollSeconds } from '../../resources/index.ts';
 import type { ManagerState } from '../../shown/manager-state.ts';
 import type { ObjectRecord } from '../../state/index.ts';
 import { numberIn } from './row.ts';
@@ -21,11 +21,12 @@ export function accountFromStatus(record: ObjectRecord, manager: ManagerState, n
   const failure = failureIn(record);
   const readAt = lastRead(record, manager, nowMs, failure?.since);
   const hours = numberIn(status, 'runwayHours');
-  const { pollSeconds } = manifest.spec;
+  const { pollSeconds = usualPollSeconds, quietPollSeconds } = numbersIn(manifest.spec);
   return {
     name: accountNamed(key) ?? '',
     isShared: false,
-    pollSeconds: typeof pollSeconds === 'number' ? pollSeconds : usualPollSeconds,
+    pollSeconds,
+    longestPollSeconds: longestPollSeconds({ pollSeconds, quietPollSeconds }),
     readAt,
     ageMs: readAt === undefined ? undefined : Math.max(0, nowMs - readAt),
     failure: failure && { reason: failure.reason, message: failure.message },
@@ -40,6 +41,14 @@ export function accountFromStatus(record: ObjectRecord, manager: ManagerState, n
 
 /** Of a document that can't be read. */
 const usualPollSeconds = 15;
+
+function numbersIn({ pollSeconds, quietPollSeconds }: Readonly<Record<string, unknown>>) {
+  return { pollSeconds: numberOr(pollSeconds), quietPollSeconds: numberOr(quietPollSeconds) };
+}
+
+function numberOr(value: unknown): number | undefined {
+  return typeof value === 'number' ? value : undefined;
+}
 
 interface Failure {
   readonly reason: string;

@@ -3,7 +3,7 @@ import type { Clock } from '../../base/index.ts';
 import { isBuiltIn, itemsOf, quotasOf, type AccountHandle } from '../../engine/index.ts';
 import { burnMicrosPerHour, clampedMicros, runwaySeconds } from '../../engine/plan/index.ts';
 import type { Manager } from '../../manager/index.ts';
-import type { ObjectKey } from '../../resources/index.ts';
+import { longestPollSeconds, type ObjectKey } from '../../resources/index.ts';
 import type { JournalReader } from '../../state/index.ts';
 import type { AccountNow, FleetSource, Holdings } from './source.ts';
 
@@ -127,6 +127,7 @@ export class ManagerSource implements FleetSource {
       name,
       isShared,
       pollSeconds: spec.pollSeconds,
+      longestPollSeconds: longestPollSeconds(spec),
       readAt: current?.receivedAt,
       ageMs: current && this.#options.clock.monotonicMs() - current.startedAtMs,
       failure: failure && { reason: failure.reason, message: failure.message },

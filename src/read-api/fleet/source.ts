@@ -87,6 +87,8 @@ export interface AccountNow {
   /** That of the environment. */
   readonly isShared: boolean;
   readonly pollSeconds: number;
+  /** While nothing happens in it. */
+  readonly longestPollSeconds: number;
   /** The newest successful read. */
   readonly readAt: number | undefined;
   /** How long ago that began. */
@@ -108,8 +110,8 @@ export interface AccountNow {
   readonly quotas: readonly Quota[];
 }
 
-/** Beyond that, nothing of the account counts as healthy: three polls, and never less than a minute. */
-export function isAccountStale({ ageMs, pollSeconds, failure }: AccountNow): boolean {
-  const patienceMs = Math.max(60_000, 3000 * pollSeconds);
+/** Beyond that, nothing of the account counts as healthy: three of its longest polls, and never less than a minute. */
+export function isAccountStale({ ageMs, pollSeconds, longestPollSeconds, failure }: AccountNow): boolean {
+  const patienceMs = Math.max(60_000, 3000 * longestPollSeconds);
   return ageMs === undefined || ageMs > patienceMs || (failure !== undefined && ageMs > 3000 * pollSeconds);
 }

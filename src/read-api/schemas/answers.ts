@@ -39,6 +39,7 @@ export const accountFacts = z
     isStale: z.boolean().describe('It was not read lately, so nothing in it counts as healthy.'),
     readAt: time.nullable(),
     pollSeconds: z.number(),
+    longestPollSeconds: z.number().describe('The interval while nothing happens in it.'),
     failure: z.object({ reason: text, message: text }).nullable(),
     requests: z
       .object({

@@ -74,6 +74,7 @@ class Reading {
   answer = ok();
   answerMs = 0;
   heartbeatsWait = false;
+  hasOpenWork = false;
   /** Templates are read beside the account, and take so long. */
   templatesMs: number | undefined;
   aborted = 0;
@@ -81,7 +82,7 @@ class Reading {
   readonly api: ControlApi;
   readonly informer: AccountInformer;
 
-  constructor(fraction = 0.5, pace = { perSecond: 1000, burst: 1000 }) {
+  constructor(fraction = 0.5, pace = { perSecond: 1000, burst: 1000 }, quietPollMs = pollMs) {
     const transport: Transport = {
       exchange: async ({ url }, signal) => {
         if (url.endsWith('/api/templates')) {
@@ -112,6 +113,8 @@ class Reading {
       random: { ...systemRandom, fraction: () => fraction },
       logger,
       pollMs,
+      quietPollMs,
+      hasOpenWork: () => this.hasOpenWork,
       lists: () => ({ templates: this.templatesMs !== undefined, registries: false }),
       heartbeatsWait: () => this.heartbeatsWait,
       onSnapshot: (change) => this.changes.push(change),
@@ -177,6 +180,112 @@ describe('a balance that is answered while a list beside it is still awaited', (
     await reading.clock.advance(pollMs + 1);
     expect(reading.failures).toHaveLength(1);
     expect(reading.informer.balanceMicros).toBe(5);
+  });
+});
+
+describe('an account in which nothing happens for ten minutes', () => {
+  const quietAfterMs = 600_000;
+  const minuteMs = 60_000;
+  const longestMs = 60_000;
+  beforeEach(async () => {
+    reading = await new Reading(0.5, { perSecond: 1000, burst: 1000 }, longestMs).begin();
+  });
+  const gapsAfter = async (ms: number) => {
+    reading.readsMs.splice(0, reading.readsMs.length - 1);
+    await reading.clock.advance(ms);
+    return reading.gaps();
+  };
+  const usual = (count: number) => Array.from({ length: count }, () => pollMs);
+
+  test('is read at its usual pace until then, and then ever more seldom', async () => {
+    expect(await gapsAfter(quietAfterMs)).toEqual(usual(40));
+    expect(await gapsAfter(4 * minuteMs)).toEqual([30_000, longestMs, longestMs, longestMs]);
+  });
+
+  test('is read at its usual pace again from the first change on, for ten minutes', async () => {
+    await reading.clock.advance(quietAfterMs + 5 * minuteMs);
+    const before = reading.readsMs.length;
+    reading.answer = ok([{ id: id(1), state: 'running' }]);
+    await reading.clock.advance(2 * quietAfterMs);
+    const gaps = reading.gaps().slice(before);
+    expect(gaps.slice(0, 42)).toEqual([...usual(40), 30_000, longestMs]);
+  });
+
+  test('does not count as busy because its balance moves', async () => {
+    for (let minute = 0; minute < 12; minute += 1) {
+      reading.answer = ok([], [], 1000 - minute);
+      await reading.clock.advance(minuteMs);
+    }
+    expect(await gapsAfter(2 * minuteMs)).toEqual([longestMs, longestMs]);
+  });
+
+  test('is read at its usual pace again after a read that fails', async () => {
+    await reading.clock.advance(quietAfterMs + 5 * minuteMs);
+    reading.answer = refusal(503);
+    await reading.clock.advance(longestMs);
+    reading.answer = ok();
+    await reading.clock.advance(minuteMs);
+    expect(await gapsAfter(5 * minuteMs)).toEqual(usual(20));
+  });
+
+  test('is read at its usual pace as long as something is under way, and for ten minutes more', async () => {
+    reading.hasOpenWork = true;
+    await reading.clock.advance(3 * quietAfterMs);
+    reading.hasOpenWork = false;
+    const gaps = await gapsAfter(2 * quietAfterMs);
+    const first = gaps.findIndex((gap) => gap > pollMs);
+    expect(gaps.slice(0, first)).toEqual(usual(first));
+    expect(first * pollMs).toBeLessThanOrEqual(quietAfterMs);
+    expect(gaps.at(-1)).toBe(longestMs);
+  });
+
+  test('is read within a usual poll of the read before when work begins', async () => {
+    await reading.clock.advance(quietAfterMs + 5 * minuteMs);
+    await reading.clock.advance(20_000);
+    const reads = reading.readsMs.length;
+    reading.informer.attend();
+    await reading.clock.advance(0);
+    // The usual poll is over already.
+    expect(reading.readsMs).toHaveLength(reads + 1);
+    expect(await gapsAfter(minuteMs)).toEqual(usual(4));
+  });
+
+  test('is read within a second when somebody asks, and at its usual pace after that', async () => {
+    await reading.clock.advance(quietAfterMs + 5 * minuteMs);
+    const reads = reading.readsMs.length;
+    reading.informer.want();
+    await reading.clock.advance(1000);
+    expect(reading.readsMs).toHaveLength(reads + 1);
+    expect(await gapsAfter(minuteMs)).toEqual(usual(4));
+  });
+
+  test('law: at any time, the next read is no further away than the longest interval', async () => {
+    const event = fc.oneof(
+      fc.constant('want' as const),
+      fc.constant('attend' as const),
+      fc.constant('change' as const),
+      fc.constant('work' as const),
+    );
+    await fc.assert(
+      fc.asyncProperty(
+        fc.array(fc.record({ event, afterMs: fc.integer({ min: 1, max: 900_000 }) }), { maxLength: 12 }),
+        async (events) => {
+          const each = await new Reading(0.5, { perSecond: 1000, burst: 1000 }, longestMs).begin();
+          for (const { event: what, afterMs } of events) {
+            await each.clock.advance(afterMs);
+            if (what === 'want') each.informer.want();
+            if (what === 'attend') each.informer.attend();
+            if (what === 'work') each.hasOpenWork = !each.hasOpenWork;
+            if (what === 'change') each.answer = ok([{ id: id(afterMs), state: 'running' }]);
+          }
+          await each.clock.advance(longestMs);
+          expect(Math.max(0, ...each.gaps())).toBeLessThanOrEqual(longestMs);
+          expect(each.clock.monotonicMs() - (each.readsMs.at(-1) ?? 0)).toBeLessThanOrEqual(longestMs);
+          await each.informer.stop();
+        },
+      ),
+      { numRuns: 30 },
+    );
   });
 });
 
@@ -619,6 +728,8 @@ test('against the reference control plane, a new service is a change, and its st
     random: systemRandom,
     logger,
     pollMs,
+    quietPollMs: pollMs,
+    hasOpenWork: () => false,
     lists: () => ({ templates: false, registries: false }),
     heartbeatsWait: () => false,
     onSnapshot: (change) => reported.resolve(change),

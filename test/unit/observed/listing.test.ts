@@ -135,6 +135,8 @@ describe('an account informer', () => {
       random: systemRandom,
       logger,
       pollMs: 1000,
+      quietPollMs: 1000,
+      hasOpenWork: () => false,
       lists: () => {
         asked.push([]);
         return lists(asked.length);

@@ -103,6 +103,7 @@ export const readAccount = (name: string, more: Partial<AccountNow> = {}): Accou
   name,
   isShared: false,
   pollSeconds: 15,
+  longestPollSeconds: 15,
   readAt: startMs - 3000,
   ageMs: 3000,
   failure: undefined,

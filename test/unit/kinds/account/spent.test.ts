@@ -5,7 +5,7 @@ import { microsOf, type Tally } from '../../../../src/engine/plan/index.ts';
 import { aService } from '../../../support/plan.ts';
 
 const noon = Date.UTC(2026, 10, 30, 12);
-const rules = { pollSeconds: 3, isInCluster: false };
+const rules = { longestPollSeconds: 3, isInCluster: false };
 
 /** After so many seconds. `hourly`: what its one service costs; null: there is none. */
 function read(seconds: number, hourly: number | null, balance?: number) {
