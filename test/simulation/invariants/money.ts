@@ -36,6 +36,8 @@ interface Increase {
   /** What has to be known to know its price; empty: it shows that itself. */
   readonly shapes: readonly string[];
   readonly micros: number;
+  /** What that is at least for who may have seen other prices. */
+  readonly leastMicros: number;
 }
 
 interface InFlight extends Increase {
@@ -58,28 +60,33 @@ function computeMicros({ gpuCount = 0, cpu, memoryGb }: Json): number {
 
 const storageMicros = (sizeGb: number) => sizeGb * providerPrices.storageGbHourMicros;
 
+/** Where prices change, those of what exists and of what is asked for may have been seen at different times. */
+function from(before: number, after: number, cheapest: number): Pick<Increase, 'micros' | 'leastMicros'> {
+  return { micros: after - before, leastMicros: Math.max(0, after * cheapest - before / cheapest) };
+}
+
 /** Undefined when it costs nothing more. */
-function increaseOf({ method, path, body }: Exchange, { plane }: View): Increase | undefined {
+function increaseOf({ method, path, body }: Exchange, { plane, cheapest }: View): Increase | undefined {
   const id = idIn(path) ?? '';
   if (method === 'POST' && path === '/api/services') {
     const { region, resources, volumeGb = 0 } = body;
     const shapes = [computeShape(region, resources), ...(volumeGb > 0 ? [storageShape(region)] : [])];
-    return { shapes, micros: computeMicros(resources) + storageMicros(volumeGb) };
+    return { shapes, ...from(0, computeMicros(resources) + storageMicros(volumeGb), cheapest) };
   }
   if (method === 'POST' && path === '/api/volumes')
-    return { shapes: [storageShape(body.region)], micros: storageMicros(body.sizeGb) };
+    return { shapes: [storageShape(body.region)], ...from(0, storageMicros(body.sizeGb), cheapest) };
   const service = plane.store?.services.get(id);
-  if (body?.action === 'start') return { shapes: [], micros: service?.hourlyMicros ?? 0 };
+  if (body?.action === 'start') return { shapes: [], ...from(0, service?.hourlyMicros ?? 0, cheapest) };
   if (body?.action === 'resize' && service) {
-    const more = computeMicros(body.resources) - service.hourlyMicros;
+    const more = from(service.hourlyMicros, computeMicros(body.resources), cheapest);
     const isCharged = !['paused', 'sleeping'].includes(service.state);
-    return more > 0 && isCharged
-      ? { shapes: [computeShape(service.region, body.resources)], micros: more }
+    return more.micros > 0 && isCharged
+      ? { shapes: [computeShape(service.region, body.resources)], ...more }
       : undefined;
   }
   const volume = plane.store?.volumes.get(id);
-  const more = volume ? storageMicros(body?.sizeGb ?? 0) - volume.hourlyMicros : 0;
-  return method === 'PATCH' && more > 0 ? { shapes: [], micros: more } : undefined;
+  const more = volume && from(volume.hourlyMicros, storageMicros(body?.sizeGb ?? 0), cheapest);
+  return method === 'PATCH' && more && more.micros > 0 ? { shapes: [], ...more } : undefined;
 }
 
 /** What one life of the manager was shown. */
@@ -159,7 +166,11 @@ export const s15Money: Invariant = (view) => {
   };
   const balanceNow = () => Math.max(Number.NEGATIVE_INFINITY, ...latestReads().map(({ micros }) => micros));
 
-  const checkBudgets = ({ method, path, object }: Exchange, micros: number, others: readonly InFlight[]) => {
+  const checkBudgets = (
+    { method, path, object }: Exchange,
+    { micros, leastMicros }: Pick<Increase, 'micros' | 'leastMicros'>,
+    others: readonly InFlight[],
+  ) => {
     const reads = latestReads().flatMap(({ charges }) => (charges ? [charges] : []));
     if (object === undefined || reads.length === 0 || micros === 0) return;
     const before = costs.get(object);
@@ -170,9 +181,8 @@ export const s15Money: Invariant = (view) => {
       if (!isMember(object)) continue;
       const burn = Math.min(...reads.map((charges) => burnFor(view, about, charges)));
       const counted = others.filter((each) => isMember(each.object));
-      const inFlightMicros = counted.reduce((sum, each) => sum + each.micros, micros);
-      // What was believed of prices may have been the lowest of them.
-      if (burn + inFlightMicros * view.cheapest > limit)
+      const inFlightMicros = counted.reduce((sum, each) => sum + each.leastMicros, leastMicros);
+      if (burn + inFlightMicros > limit)
         view.violated(
           'BI1',
           `${method} ${path}: ${burn} micro-USD an hour run in the ${about.scope}, and ${inFlightMicros} are in flight; Budget ${name} is ${limit}`,
@@ -183,9 +193,7 @@ export const s15Money: Invariant = (view) => {
     const open = [...inFlight.values()].filter(
       (each) => each.object === object && !each.isProbe && !isFree(each, view),
     );
-    const all = open.reduce((sum, each) => sum + each.micros, 0);
-    // Where prices change, what was known may be the lowest of them.
-    const micros = all * view.cheapest;
+    const micros = open.reduce((sum, each) => sum + each.leastMicros, 0);
     const { estimateMicros = 0, unknown = [] } = intent?.estimate ?? {};
     if (estimateMicros < micros && unknown.length === 0)
       view.violated(
@@ -221,7 +229,9 @@ export const s15Money: Invariant = (view) => {
         'S15',
         `${method} ${path}: ${unknown.join(', ')} has no known price, and ${rival[0]} asks for it`,
       );
-    const micros = isProbe || !view.isPlain ? 0 : increase.micros;
+    const isNothing = isProbe || !view.isPlain;
+    const micros = isNothing ? 0 : increase.micros;
+    const leastMicros = isNothing ? 0 : increase.leastMicros;
     const committed = others.reduce((sum, [, each]) => sum + each.micros, micros);
     const balance = balanceNow();
     if (balance - committed < view.minimumBalanceMicros)
@@ -231,10 +241,10 @@ export const s15Money: Invariant = (view) => {
       );
     checkBudgets(
       exchange,
-      micros,
+      { micros, leastMicros },
       others.map(([, each]) => each),
     );
-    return { ...increase, micros, isProbe };
+    return { ...increase, micros, leastMicros, isProbe };
   };
 
   return {

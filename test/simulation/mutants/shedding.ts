@@ -17,6 +17,12 @@ const withWay = (change: (way: ShedWay) => Partial<ShedWay>) => () =>
     return way && { ...way, ...change(way) };
   });
 
+const withoutAnnotations = (kind: 'ServiceFleet' | 'ContainerService') =>
+  replaced(kinds[kind], 'shed', (shed) => (subject) => {
+    const way = shed?.(subject);
+    return way && { ...way, annotations: {} };
+  });
+
 const withShedLook = (change: (look: FleetLook) => Partial<FleetLook>) => () =>
   replaced(ServiceFleet, 'plan', (plan) => (given) => {
     const look = given as FleetLook;
@@ -55,6 +61,16 @@ export const shedding: readonly Mutant[] = [
     crowd: 'shedding',
     seed: 11,
     patch: withWay(({ replicas }) => ({ replicas: { wanted: replicas?.wanted ?? 0, least: 0 } })),
+  },
+  {
+    breaks: 'what is exempt from shedding is shed, and what is never to be',
+    foundBy: ['BI3'],
+    crowd: 'shedding',
+    seed: 17,
+    patch: () => {
+      const undo = [withoutAnnotations('ServiceFleet'), withoutAnnotations('ContainerService')];
+      return () => undo.forEach((each) => each());
+    },
   },
   {
     breaks: 'a fleet that a budget limits wants none at all',
