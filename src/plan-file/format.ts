@@ -5,7 +5,7 @@
 import { createHash } from 'node:crypto';
 import { z } from 'zod';
 import { UserError, canonicalJson } from '../base/index.ts';
-import type { ObjectKey } from '../resources/index.ts';
+import { managedKinds, type ObjectKey } from '../resources/index.ts';
 
 export const planFileKind = 'PlanFile';
 export const planFileLimits = {
@@ -18,7 +18,15 @@ const apiVersion = 'fleetkeeper.dev/v1alpha1';
 const formatVersion = 1;
 
 const digest = z.string().regex(/^sha256:[0-9a-f]{64}$/, 'expected sha256: and 64 hex digits');
-const objectKey = z.string().transform((text) => text as ObjectKey);
+const objectKey = z
+  .string()
+  .max(600)
+  .regex(/^[A-Za-z]+(\/[^/]+){2}$/, 'expected Kind/namespace/name')
+  .refine(
+    (text) => managedKinds.some((kind) => text.startsWith(`${kind}/`)),
+    'expected a kind that has objects',
+  )
+  .transform((text) => text as ObjectKey);
 
 const field = z.strictObject({
   path: z.string(),
@@ -147,9 +155,21 @@ export function readPlan(text: string): ReadPlan {
     );
   }
   const parsed = planFileSchema.safeParse(value);
-  if (parsed.success) return { kind: 'read', file: parsed.data };
+  if (parsed.success) return sound(parsed.data);
   const [issue] = parsed.error.issues;
   return refused(`${issue?.path.join('.') ?? ''}: ${issue?.message ?? 'not as expected'}`);
+}
+
+/** What no version writes: the digest is no secret, so anybody can make one. */
+function sound(file: PlanFile): ReadPlan {
+  const { objects, createdAt, expiresAt } = file;
+  const keys = new Set(objects.map(({ key }) => key));
+  if (keys.size < objects.length) return refused('it has an object twice');
+  if (Date.parse(expiresAt) - Date.parse(createdAt) > planFileLimits.longestMs)
+    return refused(
+      `it is valid for more than ${planFileLimits.longestMs / 3_600_000} h: from ${createdAt} to ${expiresAt}`,
+    );
+  return { kind: 'read', file };
 }
 
 /** Undefined: nothing that `plan` writes is nested so deeply. */

@@ -22,7 +22,8 @@ export interface GuardOptions {
   readonly file: PlanFile;
   /** Unix milliseconds. */
   readonly startedAt: number;
-  readonly store: Pick<StateStore, 'lastIntent' | 'recordOf'>;
+  readonly store: Pick<StateStore, 'lastIntent' | 'record' | 'recordOf'>;
+  readonly hasDocument: (key: ObjectKey) => boolean;
   /** All intents of an object that the state knows, the newest first. */
   readonly journal: (key: ObjectKey) => readonly Intent[];
   readonly hiddenOf: (key: ObjectKey) => HiddenValues | undefined;
@@ -135,7 +136,7 @@ export class PlanGuard implements StepGuard {
       const { result, onlyCorrects } = standing;
       const isRefused = result?.plan.kind === 'hold' && result.plan.reason === 'NotInPlan';
       // What others changed in a replica that is not in the file stays as it is.
-      const isLeft = onlyCorrects && leftOf(standing) === 0;
+      const isLeft = onlyCorrects && this.#leftOf(standing) === 0;
       return isRefused && !isLeft ? [key] : [];
     });
   }
@@ -146,12 +147,21 @@ export class PlanGuard implements StepGuard {
     for (const [key, standing] of this.#standings) {
       this.#follow(key, standing);
       const all = sizeOf(standing);
-      const open = leftOf(standing);
+      const open = this.#leftOf(standing);
       left += open;
       done += Math.max(0, all - open);
       if (open > 0) objects.push(key);
     }
     return { done, left, objects };
+  }
+
+  #leftOf(standing: Standing): number {
+    const { object, roster, result, steps, next, left } = standing;
+    const { store, hasDocument } = this.#options;
+    // Whatever was to be done for what is gone: no pass will report it any more.
+    const isGone = !hasDocument(object.key) && !store.record(object.key);
+    if (isGone || result?.removed === true || result?.plan.kind === 'in-sync') return 0;
+    return roster ? (left ?? sizeOf(standing)) : steps.length - next;
   }
 
   #isOver(): boolean {
@@ -210,11 +220,4 @@ function changesOf({ add, update, drain, commands }: RosterSteps) {
 function sizeOf({ object, roster, steps }: Standing): number {
   if (!roster) return steps.length;
   return object.steps.reduce((sum, { count = 0 }) => sum + count, 0);
-}
-
-function leftOf(standing: Standing): number {
-  const { roster, result, steps, next, left } = standing;
-  const isSettled = result?.removed === true || result?.plan.kind === 'in-sync';
-  if (isSettled) return 0;
-  return roster ? (left ?? sizeOf(standing)) : steps.length - next;
 }

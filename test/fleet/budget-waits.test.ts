@@ -152,3 +152,42 @@ testInFolder('an account that was not read yet does not count as nothing', async
   await other.start();
   await fleet.until('ContainerService/a', 'Ready', 'False', 'BudgetExceeded', patienceMs);
 });
+
+testInFolder(
+  'a budget of an account whose document is gone does not pass for one in which nothing runs',
+  async () => {
+    const { fleet, runs } = await world();
+    const other = await new ControlPlane(await temporaryFolder(), { accounts }).start();
+    const [second] = account(other.url) as Json[];
+    await fleet.write('second.yaml', [{ ...second, metadata: { name: 'second' } }]);
+    const ofSecond = { namespace: undefined, accountRef: { name: 'second' } };
+    await fleet.write('budget.yaml', [budget({ hourlyMicros: 10 * each }, ofSecond)]);
+    await fleet.write('b.yaml', [service('b', { accountRef: { name: 'second' } })]);
+    fleet.run();
+    await runs('b');
+    await fleet.until('Budget/team', 'WithinBudget', 'True');
+    await fleet.write('second.yaml', []);
+    const { message } = await fleet.until('Budget/team', 'WithinBudget', 'Unknown', 'AccountUnreadable');
+    expect(message).toContain('second');
+  },
+);
+
+testInFolder(
+  'what an account costs that can not be read is estimated, though another account can be',
+  async () => {
+    const { fleet, runs } = await world();
+    const other = await new ControlPlane(await temporaryFolder(), { accounts }).start();
+    const [second] = account(other.url) as Json[];
+    await fleet.write('second.yaml', [{ ...second, metadata: { name: 'second' } }]);
+    await fleet.write('budget.yaml', [budget({ hourlyMicros: 10 * each })]);
+    await fleet.write('b.yaml', [service('b', { accountRef: { name: 'second' } })]);
+    fleet.run();
+    await runs('b');
+    await other.stop();
+    await eventually(
+      'an estimated part',
+      async () => Number((await fleet.records()).get('Budget/team')?.status?.['estimatedMicros'] ?? 0) > 0,
+      600_000,
+    );
+  },
+);

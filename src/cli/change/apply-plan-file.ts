@@ -206,6 +206,7 @@ async function carryOut(
     startedAt,
     store,
     journal: (key) => journal.get(key) ?? [],
+    hasDocument: (key) => observed.objects.has(key),
     hiddenOf: (key) => accountOf(observed, store, key)?.hidden,
     nowMs: () => context.clock.wallMs(),
   });

@@ -17,6 +17,7 @@ import { oneLine } from '../output/terminal-text.ts';
 import { openProgress, type ProgressScreen } from '../progress/screen.ts';
 import { identity } from '../progress/view.ts';
 import { environmentAccount } from '../source.ts';
+import { countingGuard, forgetCounted } from './counted.ts';
 import type { OneShotFlags } from './one-shot.ts';
 import { recordsIn, type PartOfFleet, type Records } from './part-of-fleet.ts';
 import { words, type OneShotCommand } from './words.ts';
@@ -75,8 +76,8 @@ export async function converge(
     policy,
     mode: 'manage',
     isOneShot: true,
-    guard,
-    ...(part ? { isSelected: part.has } : {}),
+    guard: guard ?? (part && countingGuard(() => part.counted, store)),
+    ...(part ? { isSelected: (key) => part.has(key) || part.counted.has(key) } : {}),
     // No limit applies to what somebody agreed to lose.
     ...(command === 'destroy' ? { allowRemovals: true } : {}),
     commandFlags: sameFleetFlags(flags),
@@ -104,6 +105,7 @@ export async function converge(
     deadline.cancel();
     convergence.stop();
     await manager.stop();
+    if (part) await forgetCounted(part.counted, store);
     screen.close();
   }
 }

@@ -21,6 +21,7 @@ import { untilStopped, type Context } from '../context.ts';
 import type { FleetAccess } from '../fleet-access.ts';
 import { acceptance, sameFleetFlags, type FleetFlags } from '../options.ts';
 import { Outstanding } from '../output/outstanding.ts';
+import { countingGuard, isCounted } from './counted.ts';
 import { partOfFleet, partialOf, recordsIn, type PartOfFleet, type Records } from './part-of-fleet.ts';
 import type { SelectionFlags } from '../selection.ts';
 import { environmentAccount, type GivenAccount } from '../source.ts';
@@ -98,8 +99,9 @@ async function observe(
     record: (key) => recordsIn(part, store).record(key),
     records: () => recordsIn(part, store).records(),
   };
+  const counted = () => part?.counted ?? new Set();
   const count = () => [...records.records()].length;
-  const outstanding = new Outstanding(records, ({ key }) => results.has(key));
+  const outstanding = new Outstanding(withCounted(records, counted, store), ({ key }) => results.has(key));
   const manager = new Manager({
     ...context.ports?.network,
     source,
@@ -118,7 +120,8 @@ async function observe(
     onSource: (next) => {
       part = removed ?? partOfFleet(flags, next, store);
     },
-    isSelected: (key) => part?.has(key) ?? true,
+    isSelected: (key) => !part || part.has(key) || part.counted.has(key),
+    guard: countingGuard(counted, store),
     ...(removed ? { allowRemovals: true } : {}),
     onPass: (key, result) => {
       // The observation is over. Requests that are still under way find the API closed, and change nothing of the
@@ -150,12 +153,37 @@ async function observe(
   }
   const { snapshot: whole } = manager;
   if (!whole || !outstanding.isEmpty) throw incomplete(context, flags.timeout);
-  const stuck = part ? waitingOutside(results, whole, part, store) : new Map<ObjectKey, PassResult>();
-  const shown = new Map([...results, ...stuck]);
+  const own = new Map([...results].filter(([key]) => !isCounted(key, counted(), store)));
+  const concluded = await concludedFrom(context, flags, own, { whole, part, store, money });
+  return { ...concluded, objects: whole.objects, accounts };
+}
+
+interface Found {
+  readonly whole: DesiredSnapshot;
+  readonly part: PartOfFleet | undefined;
+  readonly store: StateStore;
+  readonly money: Money;
+}
+
+function concludedFrom(
+  context: Context,
+  flags: ObserveFlags,
+  own: Results,
+  { whole, part, store, money }: Found,
+): Promise<Omit<ObservedFleet, 'vanished' | 'objects' | 'accounts'>> {
+  const stuck = part ? waitingOutside(own, whole, part, store) : new Map<ObjectKey, PassResult>();
+  const shown = new Map([...own, ...stuck]);
   const conclusion = (found: Results) =>
     conclude(found, whole, part, new Set(stuck.keys()), money, environmentAccount(context));
-  const concluded = await judged(shown, conclusion, flags, store, clock.wallMs());
-  return { ...concluded, objects: whole.objects, accounts };
+  return judged(shown, conclusion, flags, store, context.clock.wallMs());
+}
+
+function withCounted(own: Records, counted: () => ReadonlySet<ObjectKey>, store: StateStore): Records {
+  const isOnlyCounted = (key: ObjectKey) => isCounted(key, counted(), store);
+  return {
+    record: (key) => own.record(key) ?? (isOnlyCounted(key) ? store.record(key) : undefined),
+    records: () => [...own.records(), ...[...store.records()].filter(({ key }) => isOnlyCounted(key))],
+  };
 }
 
 interface Money {

@@ -8,6 +8,7 @@
  * | the replicas of a fleet in the file                | are planned and changed, as far as the fleet's entry has that  |
  * | the fleet of a replica in the file                 | is planned, since it decides when the replica may be corrected |
  * | a task of a service in the file that is registered | its heartbeats continue                                        |
+ * | what a Budget counts beside these                  | is observed (counted.ts)                                       |
  * | any other                                          | stays as it is, and is not even planned                        |
  */
 import type { PlanFile, PlannedNow } from '../../plan-file/index.ts';
@@ -22,7 +23,8 @@ import {
 } from '../../resources/index.ts';
 import type { ObjectRecord, StateStore } from '../../state/index.ts';
 import type { ObservedFleet } from './fleet-plan.ts';
-import type { PartOfFleet } from './part-of-fleet.ts';
+import { countedBeside } from './counted.ts';
+import { neededBy, type PartOfFleet } from './part-of-fleet.ts';
 
 interface Known {
   readonly observed: Pick<ObservedFleet, 'objects'>;
@@ -44,9 +46,15 @@ export function partOfFile(file: PlanFile, { observed, planned, store }: Known):
     .map(({ key }) => key);
   const included = [...new Set([...keys, ...kept])].filter((key) => !chosen.includes(key));
   const selected = new Set([...chosen, ...included]);
+  const has = (key: ObjectKey) =>
+    selected.has(key) || selected.has(ownerIn(undefined, store.record(key)) ?? key);
   return {
     isWhole: false,
-    has: (key) => selected.has(key) || selected.has(ownerIn(undefined, store.record(key)) ?? key),
+    has,
+    counted: countedBeside(chosen, observed, store, {
+      has,
+      neededBy: (key) => neededBy(key, observed, store),
+    }),
     concerns: ({ key }) => key !== undefined && selected.has(key),
     chosen,
     included: included.filter((key) => accountNamed(key) === undefined),

@@ -32,6 +32,7 @@ import {
 } from '../../resources/index.ts';
 import type { StateStore } from '../../state/index.ts';
 import { Selection, type SelectionFlags } from '../selection.ts';
+import { countedBeside } from './counted.ts';
 
 /** The objects that a command plans and changes. */
 export interface PartOfFleet {
@@ -45,6 +46,8 @@ export interface PartOfFleet {
   readonly included: readonly ObjectKey[];
   /** The number of all others, without Accounts. */
   readonly omitted: number;
+  /** Of the others: what is observed, because a Budget counts it (counted.ts). */
+  readonly counted: ReadonlySet<ObjectKey>;
 }
 
 type Known = Pick<DesiredSnapshot, 'objects' | 'unusable'>;
@@ -78,6 +81,13 @@ function partOf(flags: SelectionFlags, known: Known, store: Records, needed: typ
   return {
     isWhole: selection.isEverything,
     has: (key) => selected.has(key),
+    counted:
+      needed === neededBy && !selection.isEverything
+        ? countedBeside(chosen, known, store, {
+            has: (key) => selected.has(key),
+            neededBy: (key) => neededBy(key, known, store),
+          })
+        : new Set(),
     // The labels of a document that can't be used, and was never recorded, are not known.
     concerns: ({ key }) => key === undefined || selected.has(key) || (!flags.target && !store.record(key)),
     chosen,
@@ -125,19 +135,27 @@ function homeOf(key: ObjectKey, known: Known, store: Records): ObjectKey | undef
   return place && 'with' in place ? place.with : undefined;
 }
 
-function specOf(key: ObjectKey, { objects }: Known, store: Records): object | undefined {
+function specOf(
+  key: ObjectKey,
+  { objects }: Pick<Known, 'objects'>,
+  store: Pick<Records, 'record'>,
+): object | undefined {
   return objects.get(key)?.spec ?? store.record(key)?.manifest.spec;
 }
 
 /** Its Accounts, and if it has a document, what that refers to. */
-function neededBy(key: ObjectKey, known: Known, store: Records): ObjectKey[] {
+export function neededBy(
+  key: ObjectKey,
+  known: Pick<Known, 'objects'>,
+  store: Pick<Records, 'record'>,
+): ObjectKey[] {
   const object = known.objects.get(key);
   if (!object) return accountsOf(key, known, store);
   return [...accountsOf(key, known, store), ...referredKeys(object), ...registriesOf(object, known)];
 }
 
 /** What gives access to its image. No document names it: it is found by its repository. */
-function registriesOf({ namespace, spec }: DesiredObject, { objects }: Known): ObjectKey[] {
+function registriesOf({ namespace, spec }: DesiredObject, { objects }: Pick<Known, 'objects'>): ObjectKey[] {
   if (!('image' in spec) || spec.image === undefined) return [];
   const repository = repositoryOf(spec.image);
   return byAccountRef(objects, imageRegistry.name, namespace, spec.accountRef.name)
@@ -145,7 +163,11 @@ function registriesOf({ namespace, spec }: DesiredObject, { objects }: Known): O
     .map(({ key }) => key);
 }
 
-function accountsOf(key: ObjectKey, known: Known, store: Records): ObjectKey[] {
+function accountsOf(
+  key: ObjectKey,
+  known: Pick<Known, 'objects'>,
+  store: Pick<Records, 'record'>,
+): ObjectKey[] {
   const { objects } = known;
   const spec = specOf(key, known, store);
   if (spec === undefined || accountNamed(key) !== undefined) return [];

@@ -26,8 +26,11 @@ export class BudgetAccounts {
     return [...this.#accounts.handles()].filter(({ name }) => budget.accounts.has(name));
   }
 
-  /** Accounts (`namespace/name`) that can't be read now. */
+  /** Accounts (`namespace/name`) that can't be read now. What goes on in them is only estimated meanwhile. */
   unreadableOf(budget: Budget): string[] {
+    const { scope } = budget.terms;
+    // Its document is gone, or can't be used.
+    if (scope.of === 'account' && !this.ownOf(budget)) return [`${budget.namespace}/${scope.name}`];
     const unreadable = this.allOf(budget).filter(({ informer }) => !informer.current || informer.failure);
     return unreadable.map(({ name }) => name);
   }

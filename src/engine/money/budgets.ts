@@ -231,8 +231,9 @@ export class Budgets {
       if (scope.of === 'account' && this.#about.ownOf(budget)?.name !== handle.name) continue;
       const { burnMicros, balanceMicros } = this.figures(budget);
       const read = { at: Math.floor(snapshot.receivedAt), burnMicros, balanceMicros };
+      const gap = this.#about.unreadableOf(budget).length > 0 ? { gapMs: 0 } : {};
       budget.tally = budget.tally
-        ? tallied(budget.tally, read, { timeZone, ...rules })
+        ? tallied(budget.tally, read, { timeZone, ...rules, ...gap })
         : firstTally(read, timeZone);
       this.#wake(budget);
     }

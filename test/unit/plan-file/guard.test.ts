@@ -62,7 +62,8 @@ class World {
     this.guard = new PlanGuard({
       file: fileWith([objectWith(web, actions.map(planned)), objectWith(llm, [step('add', 'three', 3)])]),
       startedAt: startMs,
-      store: { lastIntent: () => this.last, recordOf: () => undefined },
+      store: { lastIntent: () => this.last, record: () => undefined, recordOf: () => undefined },
+      hasDocument: () => true,
       journal: (key) => (key === web ? journal : []),
       hiddenOf: () => hidden,
       nowMs: () => this.nowMs,
