@@ -10,8 +10,16 @@ import type { Budget, Money } from '../shapes.ts';
 
 const sorts = ['namespace', 'account', 'fleet'] as const;
 
-export function moneyView(money: Money): TemplateResult {
+/** What a label groups by is typed: `label=team`. */
+const labelPrefix = 'label=';
+
+export function moneyView(
+  money: Money,
+  onFilter: (query: Readonly<Record<string, string>>) => void,
+): TemplateResult {
   const { total, by, unmanaged, rows, omitted, isComplete } = money;
+  const label = by.startsWith(labelPrefix) ? by.slice(labelPrefix.length) : '';
+  const grouping = label === '' ? by : `label ${label}`;
   return html`
     <header class="top">
       <div>
@@ -28,43 +36,52 @@ export function moneyView(money: Money): TemplateResult {
               >by ${name}</a
             >`,
         )}
+        <input
+          name="label"
+          maxlength="300"
+          aria-label="By label"
+          placeholder="by label, such as team"
+          .value=${label}
+          @change=${({ target }: Event) => {
+            const key = (target as HTMLInputElement).value.trim();
+            onFilter(key === '' ? {} : { by: `${labelPrefix}${key}` });
+          }}
+        />
       </nav>
     </header>
     ${isComplete ? nothing : html`<p class="banner">An account can't be read, so not everything is counted.</p>`}
     ${budgets(money)}
     <div class="grid2">
-      <div class="column">
-        <section class="panel" aria-labelledby="groups">
-          <header><h2 id="groups">By ${by}</h2></header>
-          <div class="scroll" tabindex="0" role="region" aria-labelledby="groups">
-            <table>
-              <tbody>
-                ${rows.map(({ name, things, hourlyMicros }) => costLine(name ?? 'without', things, hourlyMicros, total.hourlyMicros))}
-                ${
-                  omitted > 0
-                    ? html`<tr>
-                        <td class="muted" colspan="3">${omitted} more</td>
-                      </tr>`
-                    : nothing
-                }
-                ${
-                  unmanaged.things > 0
-                    ? costLine(
-                        'not managed by Fleetkeeper',
-                        unmanaged.things,
-                        unmanaged.hourlyMicros,
-                        total.hourlyMicros,
-                      )
-                    : nothing
-                }
-              </tbody>
-            </table>
-          </div>
-        </section>
-        ${accounts(money)}
-      </div>
+      <section class="panel" aria-labelledby="groups">
+        <header><h2 id="groups">By ${grouping}</h2></header>
+        <div class="scroll" tabindex="0" role="region" aria-labelledby="groups">
+          <table>
+            <tbody>
+              ${rows.map(({ name, things, hourlyMicros }) => costLine(name ?? 'without', things, hourlyMicros, total.hourlyMicros))}
+              ${
+                omitted > 0
+                  ? html`<tr>
+                      <td class="muted" colspan="3">${omitted} more</td>
+                    </tr>`
+                  : nothing
+              }
+              ${
+                unmanaged.things > 0
+                  ? costLine(
+                      'not managed by Fleetkeeper',
+                      unmanaged.things,
+                      unmanaged.hourlyMicros,
+                      total.hourlyMicros,
+                    )
+                  : nothing
+              }
+            </tbody>
+          </table>
+        </div>
+      </section>
       ${mostExpensive(money)}
     </div>
+    ${accounts(money)}
   `;
 }
 

@@ -29,7 +29,14 @@ export function problemsView({ head, problems, summary }: ProblemsModel, now: No
     ${summary ? figures(summary) : nothing}
     <section class="panel" aria-label="Problems">
       ${own.length === 0 ? noProblems(summary) : listOf(own, now)}
-      ${rest > 0 ? html`<div class="body muted">and ${counted(rest, 'more problem')}</div>` : nothing}
+      ${
+        rest > 0
+          ? html`<div class="body muted">
+              and ${counted(rest, 'more problem')}; the <a href=${linkTo(['objects'])}>list</a> has all
+              objects, the worst first
+            </div>`
+          : nothing
+      }
     </section>
     ${
       others.length === 0
