@@ -346,6 +346,40 @@ testWithServer(
   },
 );
 
+testWithServer(
+  'the page of one namespace asks for what its Roles allow, all of it, and shows nothing of another one',
+  async () => {
+    const { fleet, server } = await createNeighbours();
+    const { namespace } = fleet;
+    const files = [...plainFiles('components/page'), ...plainFiles('components/page-single-namespace')];
+    // Its component takes these out.
+    const own = files.filter(({ kind }) => !kind.startsWith('Cluster'));
+    const roles = rolesAmong(own, namespace).map(within(namespace));
+    await applyRoles(fleet.cluster.api, roles);
+    const page = { namespace, name: 'fleetkeeper-page' };
+    const token = server.tokenOf(page.namespace, page.name);
+    const kubeconfig = server.kubeconfig(`${await temporaryFolder()}/own`, { token, namespace });
+    const { get } = await openClusterPage(['--kubeconfig', kubeconfig, '--watch-namespaces', namespace]);
+    await eventually(
+      'the operator is seen',
+      async () => (await get('/api/v1/summary')).body.manager.state === 'Running',
+    );
+    for (const target of listing) {
+      const { status, text } = await get(target);
+      expect([target, status, /hidden|other\//.test(text)]).toEqual([target, 200, false]);
+    }
+    expect((await get('/api/v1/summary')).body.objects).toBe(2);
+    const requests = server
+      .requests()
+      .filter(({ user }) => user === `system:serviceaccount:${page.namespace}:${page.name}`);
+    expect(requests.filter(({ status }) => status === 403)).toEqual([]);
+    const calls = requests.flatMap(({ resource }) => (resource ? [resource as Call] : []));
+    const grants = grantsOf(roles, page);
+    expect(calls.filter((call) => !allowedBy(grants, call)).map(describeCall)).toEqual([]);
+    expect(unusedRights(grants, calls)).toEqual([]);
+  },
+);
+
 testInCluster('a status that somebody has forged hides nothing else', async () => {
   const { fleet } = await createWorld();
   const { get } = await openClusterPage(fleet.flags);

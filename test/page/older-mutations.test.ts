@@ -15,7 +15,7 @@ function serverOf(pages: Pages) {
   const asked: string[] = [];
   const fetch: typeof globalThis.fetch = async (input) => {
     const page = pages[asked.length] ?? 500;
-    asked.push(String(input));
+    asked.push(typeof input === 'string' ? input : '');
     return typeof page === 'number' ? new Response('', { status: page }) : Response.json(page);
   };
   return { asked, fetch };

@@ -65,7 +65,7 @@ test.each([
 
 test('what is typed at once is the begin of a name; after a pause, it begins anew', () => {
   expect(after('acme', 'c', 'h', 'e')).toBe('checkout');
-  expect(after('acme', ...'checkout-1')).toBe('checkout-1');
+  expect(after('acme', ...'checkout-1'.split(''))).toBe('checkout-1');
   // The next one with the same letter.
   const focus = new TreeFocus();
   focus.focused('checkout');

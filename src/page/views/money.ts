@@ -26,28 +26,7 @@ export function moneyView(
         <h1>Money</h1>
         <p>${headline(money)}${total.unpriced > 0 ? `; ${total.unpriced} without a known price` : ''}</p>
       </div>
-      <nav class="filters" aria-label="Grouping">
-        ${sorts.map(
-          (name) =>
-            html`<a
-              class="button"
-              href=${linkTo(['money'], { by: name })}
-              aria-current=${name === by ? 'true' : 'false'}
-              >by ${name}</a
-            >`,
-        )}
-        <input
-          name="label"
-          maxlength="300"
-          aria-label="By label"
-          placeholder="by label, such as team"
-          .value=${label}
-          @change=${({ target }: Event) => {
-            const key = (target as HTMLInputElement).value.trim();
-            onFilter(key === '' ? {} : { by: `${labelPrefix}${key}` });
-          }}
-        />
-      </nav>
+      ${groupings(by, label, onFilter)}
     </header>
     ${isComplete ? nothing : html`<p class="banner">An account can't be read, so not everything is counted.</p>`}
     ${budgets(money)}
@@ -83,6 +62,35 @@ export function moneyView(
     </div>
     ${accounts(money)}
   `;
+}
+
+function groupings(
+  by: string,
+  label: string,
+  onFilter: (query: Readonly<Record<string, string>>) => void,
+): TemplateResult {
+  return html`<nav class="filters" aria-label="Grouping">
+    ${sorts.map(
+      (name) =>
+        html`<a
+          class="button"
+          href=${linkTo(['money'], { by: name })}
+          aria-current=${name === by ? 'true' : 'false'}
+          >by ${name}</a
+        >`,
+    )}
+    <input
+      name="label"
+      maxlength="300"
+      aria-label="By label"
+      placeholder="by label, such as team"
+      .value=${label}
+      @change=${({ target }: Event) => {
+        const key = (target as HTMLInputElement).value.trim();
+        onFilter(key === '' ? {} : { by: `${labelPrefix}${key}` });
+      }}
+    />
+  </nav>`;
 }
 
 /** An account that can't be read costs something all the same. */
