@@ -2,6 +2,7 @@
 import { expect, test } from 'vitest';
 import { rendered, textOf, textsOf } from './rendered.ts';
 import * as made from './fleets.ts';
+import { ownerLabel } from '../../src/resources/index.ts';
 import { accountsView } from '../../src/page/views/accounts.ts';
 import { fleetView } from '../../src/page/views/fleet.ts';
 import { frame } from '../../src/page/views/frame.ts';
@@ -291,6 +292,20 @@ test('money can be grouped by a label, such as the team', () => {
   const view = moneyView({ ...made.money, by: 'label=team' }, () => undefined);
   expect(textsOf(view, '#groups')).toEqual(['By label team']);
   expect(rendered(view).querySelector<HTMLInputElement>('input[name=label]')?.value).toBe('team');
+});
+
+test.each([
+  ['namespace', 'shop', '#/objects?namespace=shop&sort=cost'],
+  ['account', 'shop/default', '#/objects?account=shop%2Fdefault&sort=cost'],
+  ['fleet', 'llm', `#/objects?label=${encodeURIComponent(`${ownerLabel}=llm`)}&sort=cost`],
+  ['label=team', 'search', '#/objects?label=team%3Dsearch&sort=cost'],
+  ['label=team', 'a,b!=c', undefined],
+  ['label=team', null, undefined],
+])('what money is spent on by %s leads to the objects of %s', (by, name, href) => {
+  const row = { name, things: 2, hourlyMicros: 5, aheadMicros: 5, unpriced: 0 };
+  const view = moneyView({ ...made.money, by, rows: [row] }, () => undefined);
+  const link = rendered(view).querySelector('[aria-labelledby=groups] tbody th a');
+  expect(link?.getAttribute('href')).toBe(href);
 });
 
 test('an object has what comes next, unless its sentence has that already', () => {

@@ -36,7 +36,7 @@ export function moneyView(
         <div class="scroll" tabindex="0" role="region" aria-labelledby="groups">
           <table>
             <tbody>
-              ${rows.map(({ name, things, hourlyMicros }) => costLine(name ?? 'without', things, hourlyMicros, total.hourlyMicros))}
+              ${rows.map(({ name, things, hourlyMicros }) => costLine(groupLink(by, name), things, hourlyMicros, total.hourlyMicros))}
               ${
                 omitted > 0
                   ? html`<tr>
@@ -101,7 +101,22 @@ function headline({ total, accounts: all, isComplete }: Money): string {
   return isComplete ? sums : `At least ${sums}`;
 }
 
-function costLine(name: string, things: number, micros: number, total: number): TemplateResult {
+/** Of what a fleet owns. */
+const fleetLabel = 'fleetkeeper.dev/fleet';
+
+/** To the objects of the group. */
+function groupLink(by: string, name: string | null): unknown {
+  if (name === null) return 'without';
+  const sort = 'cost';
+  if (by === 'namespace' || by === 'account')
+    return html`<a href=${linkTo(['objects'], { [by]: name, sort })}>${name}</a>`;
+  // What would mean something else in a selector is no value that Kubernetes allows.
+  if (!/^[\w.-]+$/.test(name)) return name;
+  const key = by === 'fleet' ? fleetLabel : by.slice(labelPrefix.length);
+  return html`<a href=${linkTo(['objects'], { label: `${key}=${name}`, sort })}>${name}</a>`;
+}
+
+function costLine(name: unknown, things: number, micros: number, total: number): TemplateResult {
   return html`<tr>
     <th scope="row" class="wide">
       ${name}
@@ -217,9 +232,9 @@ function accounts({ accounts: all }: Money): TemplateResult {
           <tr>
             <th scope="col">Account</th>
             <th scope="col" class="number">Balance</th>
-            <th scope="col" class="number">Cost now</th>
+            <th scope="col" class="number roomy">Cost now</th>
             <th scope="col" class="number">Lasts</th>
-            <th scope="col" class="number">This month</th>
+            <th scope="col" class="number roomy">This month</th>
           </tr>
         </thead>
         <tbody>
@@ -228,9 +243,11 @@ function accounts({ accounts: all }: Money): TemplateResult {
               html`<tr>
                 <td class="wide">${account}</td>
                 <td class="number">${balanceMicros === null ? '–' : usd(balanceMicros)}</td>
-                <td class="number">${perHour(burnMicrosPerHour ?? undefined)}</td>
+                <td class="number roomy">${perHour(burnMicrosPerHour ?? undefined)}</td>
                 <td class="number">${runwaySeconds === null ? '–' : duration(1000 * runwaySeconds)}</td>
-                <td class="number">${forecastMicros === null ? '–' : `about ${usd(forecastMicros)}`}</td>
+                <td class="number roomy">
+                  ${forecastMicros === null ? '–' : `about ${usd(forecastMicros)}`}
+                </td>
               </tr>`,
           )}
         </tbody>
