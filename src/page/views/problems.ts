@@ -79,7 +79,7 @@ const nothingText = (summary: Summary | undefined) =>
 function noProblems(summary: Summary | undefined): TemplateResult {
   return isAllKnown(summary)
     ? html`<div class="empty">
-        ${marks.ok}<strong>Nothing needs you</strong>What waits now continues by itself.
+        ${marks.ok}<strong>Nothing needs you</strong>What waits or is held now continues by itself.
       </div>`
     : html`<div class="empty">
         ${marks.idle}<strong>No problem is known</strong>Not everything is read now, so there may be some.

@@ -111,7 +111,9 @@ test.each([
   expect(head).toMatch(new RegExp(`^HTTP/1.1 ${status} `));
   expect(head.toLowerCase()).toContain('x-content-type-options: nosniff');
   expect(answer).not.toContain(secret);
-  const { error } = JSON.parse(body) as { readonly error?: { readonly code: string; readonly message: string } };
+  const { error } = JSON.parse(body) as {
+    readonly error?: { readonly code: string; readonly message: string };
+  };
   expect([error === undefined, Object.keys(error ?? {})]).toEqual(
     status === 200 ? [true, []] : [false, ['code', 'message']],
   );

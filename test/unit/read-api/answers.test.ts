@@ -339,6 +339,15 @@ describe('pages', () => {
   });
 });
 
+test('a search finds what runs an image', async () => {
+  const source = new FakeSource([
+    recordOf(service('web'), { spec: { image: 'ghcr.io/acme/Web:2' } }),
+    recordOf(service('other'), { spec: { image: { not: 'acme/web:2' } } }),
+  ]);
+  const { body } = await ask(createWorld(source), '/api/v1/objects?q=acme/web');
+  expect(body.items.map(({ name }: Json) => name)).toEqual(['web']);
+});
+
 describe('the timeline', () => {
   test('has the newest first, by object and account; pages continue where they ended', async () => {
     const source = new FakeSource([
