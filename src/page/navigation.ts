@@ -1,4 +1,4 @@
-/** What the browser does when somebody moves within a page: where the focus goes, and what is in sight. */
+/** What the browser does when somebody moves within a page: what gets the focus, and what is in sight. */
 import type { Place, Places } from './places.ts';
 
 /** From now on, a link within the page that is followed is remembered. */
@@ -20,7 +20,7 @@ export function goTo({ href, scrolled }: Place): void {
   scrollTo(0, scrolled);
 }
 
-/** To the begin of a view. */
+/** To the beginning of a view. */
 export function toContent(): void {
   scrollTo(0, 0);
   document.getElementById('content')?.focus({ preventScroll: true });
