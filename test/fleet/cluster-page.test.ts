@@ -44,7 +44,8 @@ async function createWorld(isWhole = false): Promise<World> {
   const plane = await new ControlPlane(folder).start();
   const fleet = await createFleet(folder);
   if (!(fleet instanceof ClusterFleet)) throw new Error('this test needs a cluster');
-  await fleet.write('account.yaml', account(plane.url));
+  // It is stale after three of the longest intervals.
+  await fleet.write('account.yaml', account(plane.url, { quietPollSeconds: 1 }));
   await fleet.write('web.yaml', [service('web', { env })]);
   const template = { spec: { ...place, env, httpPort: 80 } };
   if (isWhole)
