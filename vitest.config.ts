@@ -72,6 +72,7 @@ const withProcesses = {
   globalSetup: ['test/support/processes/build.ts', 'test/support/processes/kubebuilder.ts'],
   testTimeout: hangsMs,
   hookTimeout: 60_000,
+  expect: inProcess.expect,
   isolate: false,
   // Most of the time they wait for processes, containers and clocks.
   maxWorkers: 4,

@@ -15,6 +15,7 @@ import Fastify, {
 } from 'fastify';
 import { pageHeaders, type Clock } from '../base/index.ts';
 import { AddressRates, healthLimits, withReadApi, type HealthLimits } from './limits.ts';
+import { MalformedRequests } from './malformed.ts';
 import { answerWith, errorBody, serveReadApi, streamPath, type RequestHandler } from './read-api.ts';
 
 export interface Check {
@@ -43,6 +44,7 @@ export function createHealthServer(
   { readApi, limits = readApi ? withReadApi : healthLimits }: HealthServerOptions = {},
 ): FastifyInstance {
   const { headerBytes, requestMs, idleMs } = limits;
+  const malformed = new MalformedRequests(clock);
   const app = Fastify({
     logger: false,
     forceCloseConnections: true,
@@ -50,9 +52,17 @@ export function createHealthServer(
     connectionTimeout: idleMs,
     keepAliveTimeout: idleMs,
     requestTimeout: requestMs,
-    http: { maxHeaderSize: headerBytes, headersTimeout: requestMs, connectionsCheckingInterval: 1000 },
+    http: {
+      maxHeaderSize: headerBytes,
+      headersTimeout: requestMs,
+      connectionsCheckingInterval: 1000,
+      // Node's own refusal has no body.
+      requireHostHeader: false,
+    },
+    clientErrorHandler: (error, socket) => malformed.failed(error, socket),
     ...(readApi ? { frameworkErrors: unreadable(readApi) } : {}),
   });
+  malformed.watch(app.server);
   limitConnections(app, limits);
   refuseBehindStreams(app);
   const rates = new AddressRates(limits, clock);
@@ -60,13 +70,17 @@ export function createHealthServer(
   app.addHook('onRequest', async (request, reply) => {
     const isOwn = ownPaths.has(request.url.split('?', 1)[0] ?? '');
     const asked = isOwn || !readRates ? rates : readRates;
-    if (asked.takes(request.socket.remoteAddress ?? '')) return;
-    await reply
-      .code(429)
-      .headers(readApi ? pageHeaders : {})
-      .header('retry-after', '1')
-      .type('text/plain; charset=utf-8')
-      .send('too many requests\n');
+    if (!asked.takes(request.socket.remoteAddress ?? ''))
+      return refuse(
+        reply.headers({ ...pageHeaders, 'retry-after': '1' }),
+        429,
+        'too_many_requests',
+        'too many requests come from this address; send fewer a second',
+      );
+    const { httpVersion, headers } = request.raw;
+    if (httpVersion !== '1.0' && headers.host === undefined)
+      return refuse(reply.headers(pageHeaders), 400, 'invalid_request', 'the header Host is missing');
+    return undefined;
   });
   const metrics = sharedFor(limits.metricsMs, clock, () => view.metrics());
   app.get('/healthz', (request, reply) => answer(request, reply, 'healthz', view.live()));

@@ -5,14 +5,18 @@
 import { render } from 'lit-html';
 import { delayMs, next, start, type Connection, type ConnectionEvent } from './connection.ts';
 import { ask, type Asked } from './control-plane/polling.ts';
-import { hrefOf, pathOf, routeOf, type Route } from './control-plane/route.ts';
+import { hrefOf, isSameList, pathOf, routeOf, type Route } from './control-plane/route.ts';
 import type { Summary } from './control-plane/shapes.ts';
+import { followLinks, goTo, toContent } from './navigation.ts';
+import { Places, type Place } from './places.ts';
 import { searchBySlash } from './search-key.ts';
 import { pageView, titleOf } from './control-plane/views/index.ts';
 
 const pollMs = 2000;
 /** For both answers. */
 const longestMs = 10_000;
+/** So long after the last letter, the server is asked. */
+const typingMs = 300;
 /** `Date` has whole seconds. */
 const clockToleranceMs = 2000;
 const summaryPath = '/admin/v1/summary';
@@ -23,6 +27,12 @@ let refusal: { readonly status: number; readonly message: string } | undefined;
 /** Of the summary and of the view. */
 const known = new Map<string, { readonly body: unknown; readonly etag: string | undefined }>();
 let firstPage: string | null | undefined;
+/** Of the filter before, until there is what matches the new one. */
+let previous: unknown;
+const places = new Places();
+/** Where to be when the view is there. */
+let returning: Place | undefined;
+let typing: ReturnType<typeof setTimeout> | undefined;
 let round = new AbortController();
 let nextRound: ReturnType<typeof setTimeout> | undefined;
 let isDrawn = true;
@@ -33,6 +43,19 @@ function summary(): Summary | undefined {
   return known.get(summaryPath)?.body as Summary | undefined;
 }
 
+function data(): unknown {
+  return known.get(pathOf(route) ?? '')?.body ?? previous;
+}
+
+/** A filter is no step to go back to. */
+function filter(view: Parameters<typeof hrefOf>[0], query: Route['query']): void {
+  clearTimeout(typing);
+  const address = hrefOf(view, query);
+  if (address === location.hash) return;
+  places.follow(location.hash);
+  location.replace(address);
+}
+
 function draw(): void {
   if (!isDrawn) return;
   isDrawn = false;
@@ -41,6 +64,10 @@ function draw(): void {
     document.title = `${titleOf(route)} · Control plane`;
     const page = document.getElementById('page');
     if (page) render(picture(), page);
+    if (returning && data() !== undefined) {
+      goTo(returning);
+      returning = undefined;
+    }
   });
 }
 
@@ -50,15 +77,17 @@ function picture(): unknown {
     connection,
     refusal,
     summary: summary(),
-    data: known.get(pathOf(route) ?? '')?.body,
+    data: data(),
     silentMs: connection.is === 'stale' ? performance.now() - connection.heardAt : 0,
     isOutdated: firstPage !== undefined && summary()?.page !== firstPage,
     onReload: () => location.reload(),
     onTry: () => void poll(),
     origin: location.origin,
-    // A filter is no step to go back to.
-    onFilter: (view: Parameters<typeof hrefOf>[0], query: Route['query']) =>
-      location.replace(hrefOf(view, query)),
+    onFilter: filter,
+    onType: (...filtered: Parameters<typeof filter>) => {
+      clearTimeout(typing);
+      typing = setTimeout(() => filter(...filtered), typingMs);
+    },
   };
   return pageView(model, { serverMs: Date.now() + aheadMs });
 }
@@ -87,6 +116,8 @@ async function poll(): Promise<void> {
   refusal = second?.is === 'refused' ? second : undefined;
   firstPage ??= summary()?.page;
   const isCut = first.is === 'cut' || second?.is === 'cut';
+  // What is shown without a connection matches its filter.
+  if (isCut) previous = undefined;
   happened({ is: isCut ? 'cut' : 'heard' });
   const waitMs =
     isCut && connection.is !== 'live' && connection.is !== 'denied' ? delayMs(connection.attempt) : pollMs;
@@ -102,16 +133,20 @@ function keep(path: string, asked: Asked): void {
 
 addEventListener('hashchange', () => {
   const before = route;
+  clearTimeout(typing);
+  previous = data();
   route = routeOf(location.hash);
+  returning = places.arrive(location.hash);
   refusal = undefined;
+  if (!isSameList(before, route)) previous = undefined;
   // What another view showed may be old by the time that somebody returns to it.
   for (const path of known.keys()) if (path !== summaryPath && path !== pathOf(route)) known.delete(path);
   void poll();
   draw();
-  if (before.view === route.view) return;
-  scrollTo(0, 0);
-  document.getElementById('content')?.focus({ preventScroll: true });
+  if (isSameList(before, route) && before.query['offset'] === route.query['offset'] && !returning) return;
+  toContent();
 });
+followLinks(places);
 searchBySlash();
 document.addEventListener('visibilitychange', () => void poll());
 // What was heard too long ago is not live, as after an hour in which nobody saw the tab.

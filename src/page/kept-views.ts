@@ -17,7 +17,7 @@ export class KeptViews {
 
   /** `address`: what the view streams. */
   keep(address: string, live: Live, atMs: number): void {
-    if (live.head === undefined || live.refusal !== undefined) return;
+    if (live.head === undefined || live.refusal !== undefined || live.isOutdated) return;
     this.#views.delete(address);
     this.#views.set(address, { live, atMs });
     const [oldest] = this.#views.keys();

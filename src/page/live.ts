@@ -14,6 +14,8 @@ export interface Live {
   readonly items: readonly Item[];
   /** Why there is nothing, as the server has it. */
   readonly refusal?: string;
+  /** Of the filter before: what matches the new one is awaited. */
+  readonly isOutdated?: true;
 }
 
 export interface Sent {
@@ -27,6 +29,11 @@ export interface Sent {
 }
 
 export const nothingYet: Live = { head: undefined, items: [] };
+
+/** Until the view has what matches another filter, it shows what it has, so that whoever types keeps the field. */
+export function outdated(live: Live): Live {
+  return live.head === undefined || live.head === null ? nothingYet : { ...live, isOutdated: true };
+}
 
 /** `sent`: the data of the event. */
 export function applied(before: Live, event: string, sent: Sent): Live {

@@ -5,16 +5,20 @@
 import { render } from 'lit-html';
 import { delayMs, next, start, type Connection, type ConnectionEvent } from './connection.ts';
 import { KeptViews } from './kept-views.ts';
-import { applied, nothingYet, type Live, type Sent } from './live.ts';
+import { applied, nothingYet, outdated, type Live, type Sent } from './live.ts';
+import { followLinks, goTo, toContent } from './navigation.ts';
+import { OlderMutations } from './older-mutations.ts';
 import type { Now } from './parts/texts.ts';
-import { linkTo, routeOf, type Route } from './route.ts';
+import { Places, type Place } from './places.ts';
+import { linkTo, routeOf, titleOf, type Route } from './route.ts';
 import { searchBySlash } from './search-key.ts';
 import type { Summary } from './shapes.ts';
 import { readStream } from './stream.ts';
+import { TreeFocus } from './tree-focus.ts';
 import { pageSize } from './views/objects.ts';
 import { loginView } from './views/login.ts';
 import { frame } from './views/frame.ts';
-import { content, streamOf, titleOf, type Shell } from './views/index.ts';
+import { content, streamOf, type Shell } from './views/index.ts';
 
 const summaryMs = 5000;
 const foldsKey = 'unfolded';
@@ -38,6 +42,11 @@ let isDrawn = true;
 /** Milliseconds by which the clock of the server is ahead. */
 let aheadMs = 0;
 const kept = new KeptViews();
+const places = new Places();
+const treeFocus = new TreeFocus();
+let older = new OlderMutations();
+/** Where to be when the view is there. */
+let returning: Place | undefined;
 /** When what is shown was true; monotonic. */
 let shownAtMs = 0;
 const unfolded = foldsOf(sessionStorage.getItem(foldsKey));
@@ -64,12 +73,27 @@ const shell: Shell = {
     draw();
   },
   // A filter is no step to go back to.
-  onFilter: (query) => location.replace(linkTo(['objects'], query)),
+  onFilter: (query) => {
+    clearTimeout(typing);
+    const address = linkTo([route.view], query);
+    if (address === location.hash) return;
+    places.follow(location.hash);
+    location.replace(address);
+  },
   onType: (query) => {
     clearTimeout(typing);
     typing = setTimeout(() => shell.onFilter(query), typingMs);
   },
   onNext: () => void nextPage(),
+  onOlder: () => {
+    void older.read(fetch, route.query).then(draw);
+    draw();
+  },
+  treeFocus,
+  onReach: ({ id }) => {
+    treeFocus.focused(id);
+    draw();
+  },
 };
 
 function draw(): void {
@@ -81,6 +105,10 @@ function draw(): void {
     document.title = `${count > 0 ? `(${count}) ` : ''}${titleOf(route)} · Fleetkeeper`;
     const page = document.getElementById('page');
     if (page) render(picture(), page);
+    if (returning && live.head !== undefined && !live.isOutdated) {
+      goTo(returning);
+      returning = undefined;
+    }
   });
 }
 
@@ -90,7 +118,7 @@ function picture(): unknown {
   const silentMs = connection.is === 'stale' ? performance.now() - shownAtMs : 0;
   return frame(
     { route, connection, summary, silentMs, isOutdated, onReload: () => location.reload(), onTry: connect },
-    content(route, live, summary, shell, now()),
+    content(route, live, summary, shell, now(), older),
     now(),
   );
 }
@@ -100,6 +128,7 @@ function happened(event: ConnectionEvent): void {
   if (connection.is === 'denied') {
     live = nothingYet;
     kept.clear();
+    older = new OlderMutations();
     summary = undefined;
     summaryTag = undefined;
   }
@@ -133,6 +162,7 @@ function connect(): void {
     },
     onRefused: refused,
     onCut: () => {
+      if (live.isOutdated) live = kept.get(addressOf(route)).live;
       happened({ is: 'cut' });
       again();
     },
@@ -178,7 +208,9 @@ async function nextPage(): Promise<void> {
   const response = await fetch(`/api/v1/objects?${parameters.toString()}`, { cache: 'no-store' });
   if (!response.ok) return refused(response.status);
   const { next: cursor } = (await response.json()) as { readonly next: string | null };
-  if (cursor !== null) location.hash = linkTo(['objects'], { ...query, cursor });
+  if (cursor === null) return;
+  places.follow(location.hash);
+  location.hash = linkTo(['objects'], { ...query, cursor });
 }
 
 async function logIn(token: string): Promise<void> {
@@ -192,10 +224,14 @@ async function logIn(token: string): Promise<void> {
   draw();
 }
 
-function restart(): void {
+/** `isSameView`: with another filter. */
+function restart(isSameView = false): void {
   // Without a connection, what was seen of this view before is better than nothing.
   ({ live, atMs: shownAtMs } =
-    connection.is === 'live' ? { live: nothingYet, atMs: performance.now() } : kept.get(addressOf(route)));
+    connection.is === 'live'
+      ? { live: isSameView ? outdated(live) : nothingYet, atMs: performance.now() }
+      : kept.get(addressOf(route)));
+  older = new OlderMutations();
   lastEventId = undefined;
   connect();
   void readSummary();
@@ -203,14 +239,16 @@ function restart(): void {
 
 addEventListener('hashchange', () => {
   const before = route;
+  clearTimeout(typing);
   route = routeOf(location.hash);
-  restart();
+  returning = places.arrive(location.hash);
+  const isSameView = before.view === route.view && before.path.join('/') === route.path.join('/');
+  restart(isSameView);
   draw();
-  if (before.view !== route.view || before.path.join('/') !== route.path.join('/')) {
-    scrollTo(0, 0);
-    document.getElementById('content')?.focus({ preventScroll: true });
-  }
+  if (isSameView && before.query['cursor'] === route.query['cursor'] && !returning) return;
+  toContent();
 });
+followLinks(places);
 searchBySlash();
 document.addEventListener('visibilitychange', () => {
   connect();

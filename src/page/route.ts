@@ -72,3 +72,11 @@ export function linkTo(path: readonly string[], query: Readonly<Record<string, s
 
 export const linkToObject = (kind: string, namespace: string, name: string) =>
   linkTo(['objects', kind, namespace, name]);
+
+/** As the title of the window has it, and as a screen reader announces the view. */
+export function titleOf({ view, path }: Route): string {
+  const names = { problems: 'Needs a person', unknown: 'Not found' } as const;
+  if (view === 'object' || view === 'fleet') return path.at(-1) ?? '';
+  if (view === 'problems' || view === 'unknown') return names[view];
+  return view.charAt(0).toUpperCase() + view.slice(1);
+}

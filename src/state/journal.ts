@@ -1,6 +1,6 @@
 /** The journal, for people who investigate: at most the last 20 mutations of each object. */
-import { Sqlite } from '../base/index.ts';
-import type { ObjectKey } from '../resources/index.ts';
+import { Sqlite, type Row } from '../base/index.ts';
+import { managedKinds, parseObjectKey, type ObjectKey } from '../resources/index.ts';
 import { readIntent } from './sqlite-contents.ts';
 import type { Intent } from './records.ts';
 import { stateTable } from './state-table.ts';
@@ -40,6 +40,21 @@ export interface NumberedIntent {
   readonly intent: Intent;
 }
 
+function numbered(row: Row): NumberedIntent {
+  return { number: Number(row['number']), intent: readIntent(row) };
+}
+
+/** Most readers find enough among so many. */
+const rowsReadFirst = 1000;
+
+/** By the index on objects. The order of the join is fixed, since SQLite can not know how few the ranges are. */
+const pageOfRanges = `
+  SELECT * FROM intents WHERE number IN (
+    SELECT intents.number FROM json_each($ranges) AS range CROSS JOIN intents
+      ON intents.object >= range.value ->> 0 AND intents.object < range.value ->> 1
+    WHERE intents.number < $before ORDER BY intents.number DESC LIMIT $limit)
+  ORDER BY number DESC`;
+
 /** For who reads again and again, beside the process that writes. It opens the file with its first question. */
 export class JournalReader {
   readonly #file: string;
@@ -63,12 +78,35 @@ export class JournalReader {
         before: before ?? Number.MAX_SAFE_INTEGER,
         limit,
       })
-      .map((row) => ({ number: Number(row['number']), intent: readIntent(row) }));
+      .map(numbered);
+  }
+
+  /** The same of these namespaces alone, however few of all mutations are theirs. */
+  pageOf(namespaces: ReadonlySet<string>, before: number | undefined, limit: number): NumberedIntent[] {
+    const newest = this.page(before, rowsReadFirst);
+    const found = newest.filter(({ intent }) => namespaces.has(parseObjectKey(intent.object).namespace));
+    if (found.length >= limit || newest.length < rowsReadFirst) return found.slice(0, limit);
+    return this.#byIndex(namespaces, before, limit);
   }
 
   close(): void {
     this.#database?.close();
     this.#database = undefined;
+  }
+
+  /** What it costs follows from how many mutations these namespaces have. */
+  #byIndex(namespaces: ReadonlySet<string>, before: number | undefined, limit: number): NumberedIntent[] {
+    const ranges = Array.from(namespaces, (namespace) =>
+      // `0` is the character behind `/`.
+      managedKinds.map((kind) => [`${kind}/${namespace}/`, `${kind}/${namespace}0`]),
+    ).flat();
+    return this.#open()
+      .all(pageOfRanges, {
+        ranges: JSON.stringify(ranges),
+        before: before ?? Number.MAX_SAFE_INTEGER,
+        limit,
+      })
+      .map(numbered);
   }
 
   #open(): Sqlite {

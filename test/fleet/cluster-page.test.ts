@@ -44,7 +44,8 @@ async function createWorld(isWhole = false): Promise<World> {
   const plane = await new ControlPlane(folder).start();
   const fleet = await createFleet(folder);
   if (!(fleet instanceof ClusterFleet)) throw new Error('this test needs a cluster');
-  await fleet.write('account.yaml', account(plane.url));
+  // It is stale after three of the longest intervals.
+  await fleet.write('account.yaml', account(plane.url, { quietPollSeconds: 1 }));
   await fleet.write('web.yaml', [service('web', { env })]);
   const template = { spec: { ...place, env, httpPort: 80 } };
   if (isWhole)
@@ -335,6 +336,40 @@ testWithServer(
       async () => (await get('/api/v1/summary', admin)).body.manager.state === 'Running',
     );
     await get('/api/v1/summary', token);
+    const requests = server
+      .requests()
+      .filter(({ user }) => user === `system:serviceaccount:${page.namespace}:${page.name}`);
+    expect(requests.filter(({ status }) => status === 403)).toEqual([]);
+    const calls = requests.flatMap(({ resource }) => (resource ? [resource as Call] : []));
+    const grants = grantsOf(roles, page);
+    expect(calls.filter((call) => !allowedBy(grants, call)).map(describeCall)).toEqual([]);
+    expect(unusedRights(grants, calls)).toEqual([]);
+  },
+);
+
+testWithServer(
+  'the page of one namespace asks for what its Roles allow, all of it, and shows nothing of another one',
+  async () => {
+    const { fleet, server } = await createNeighbours();
+    const { namespace } = fleet;
+    const files = [...plainFiles('components/page'), ...plainFiles('components/page-single-namespace')];
+    // Its component takes these out.
+    const own = files.filter(({ kind }) => !kind.startsWith('Cluster'));
+    const roles = rolesAmong(own, namespace).map(within(namespace));
+    await applyRoles(fleet.cluster.api, roles);
+    const page = { namespace, name: 'fleetkeeper-page' };
+    const token = server.tokenOf(page.namespace, page.name);
+    const kubeconfig = server.kubeconfig(`${await temporaryFolder()}/own`, { token, namespace });
+    const { get } = await openClusterPage(['--kubeconfig', kubeconfig, '--watch-namespaces', namespace]);
+    await eventually(
+      'the operator is seen',
+      async () => (await get('/api/v1/summary')).body.manager.state === 'Running',
+    );
+    for (const target of listing) {
+      const { status, text } = await get(target);
+      expect([target, status, /hidden|other\//.test(text)]).toEqual([target, 200, false]);
+    }
+    expect((await get('/api/v1/summary')).body.objects).toBe(2);
     const requests = server
       .requests()
       .filter(({ user }) => user === `system:serviceaccount:${page.namespace}:${page.name}`);

@@ -135,6 +135,7 @@ function view(hash: string, data?: unknown, more: Partial<PageModel> = {}): unkn
     refusal: undefined,
     origin: 'http://127.0.0.1:8788',
     onFilter: () => undefined,
+    onType: () => undefined,
     ...more,
   };
   return pageView(model, now);
@@ -296,8 +297,8 @@ test('what is refused, missing, awaited or old is stated', () => {
     silentMs: 65_000,
   });
   expect(textOf(stale)).toContain('Stale for 1 min');
-  expect(textsOf(stale, '[role=alert]')[0]).toContain('What is shown is 1 min old');
-  expect(textsOf(stale, '[role=alert] button')).toEqual(['Try now']);
+  expect(textsOf(stale, '.banner')[0]).toContain('What is shown is 1 min old');
+  expect(textsOf(stale, '.banner button')).toEqual(['Try now']);
   expect(textsOf(stale, 'tbody tr')).toHaveLength(1);
   expect(textOf(view('#/', window(account), { isOutdated: true }))).toContain(
     'The server has another version.',

@@ -1,7 +1,7 @@
 /** What is shown without a connection. */
 import { expect, test } from 'vitest';
 import { KeptViews, mostKept } from '../../src/page/kept-views.ts';
-import { nothingYet } from '../../src/page/live.ts';
+import { nothingYet, outdated } from '../../src/page/live.ts';
 
 const view = (name: string) => ({ head: name, items: [] });
 
@@ -18,6 +18,8 @@ test('what has not been loaded, or was refused, is not kept', () => {
   kept.keep('view=money', view('a'), 1000);
   kept.keep('view=money', nothingYet, 2000);
   kept.keep('view=money', { head: null, items: [], refusal: 'no such label' }, 3000);
+  // What another filter showed is not what this one shows.
+  kept.keep('view=money', outdated(view('c')), 4000);
   expect(kept.get('view=money')).toEqual({ live: view('a'), atMs: 1000 });
 });
 

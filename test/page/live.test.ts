@@ -1,7 +1,7 @@
 /** What the page has of a view, after any sequence of events (GI5: it is what the server has). */
 import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { applied, nothingYet } from '../../src/page/live.ts';
+import { applied, nothingYet, outdated } from '../../src/page/live.ts';
 import { routeOf, linkTo } from '../../src/page/route.ts';
 import { clockTime, duration, usd } from '../../src/page/format.ts';
 
@@ -17,6 +17,16 @@ test('a head of null is a view whose object is gone; an unknown event changes no
   const state = applied(nothingYet, 'state', { head: { total: 2 }, items: [] });
   expect(applied(state, 'change', { head: null }).head).toBeNull();
   expect(applied(state, 'other', { head: null })).toBe(state);
+});
+
+test('with another filter, what was shown stays until there is what matches', () => {
+  const state = applied(nothingYet, 'state', { head: { total: 1 }, items: [item('a')] });
+  const before = outdated(state);
+  expect([before.items, before.isOutdated]).toEqual([[item('a')], true]);
+  const now = applied(before, 'state', { head: { total: 1 }, items: [item('b')] });
+  expect(now).toEqual({ head: { total: 1 }, items: [item('b')] });
+  expect(outdated(nothingYet)).toBe(nothingYet);
+  expect(outdated({ ...nothingYet, head: null })).toBe(nothingYet);
 });
 
 test('a link leads back to the view it was made of', () => {

@@ -3,6 +3,8 @@ import { beforeAll, describe, expect, test } from 'vitest';
 import { rendered, textOf } from './rendered.ts';
 import { ask, createWorld } from '../unit/read-api/support.ts';
 import { fleetNamed, fleetNames, hostile, type TenthFleet } from '../unit/read-api/ten-fleets.ts';
+import { OlderMutations } from '../../src/page/older-mutations.ts';
+import { TreeFocus } from '../../src/page/tree-focus.ts';
 import type { Live } from '../../src/page/live.ts';
 import { routeOf } from '../../src/page/route.ts';
 import type { Summary } from '../../src/page/shapes.ts';
@@ -16,7 +18,11 @@ const shell: Shell = {
   onFilter: () => undefined,
   onNext: () => undefined,
   onType: () => undefined,
+  onOlder: () => undefined,
+  treeFocus: new TreeFocus(),
+  onReach: () => undefined,
 };
+const older = new OlderMutations();
 
 interface Views {
   readonly fleet: TenthFleet;
@@ -63,7 +69,7 @@ async function viewsOf(name: string): Promise<Views> {
       onReload: () => undefined,
       onTry: () => undefined,
     } as const;
-    return [address, frame(model, content(route, live, summary, shell, now), now)] as const;
+    return [address, frame(model, content(route, live, summary, shell, now, older), now)] as const;
   });
   return { fleet, views: new Map(views) };
 }

@@ -2,6 +2,7 @@
 import { expect, test } from 'vitest';
 import { rendered, textOf, textsOf } from './rendered.ts';
 import * as made from './fleets.ts';
+import { ownerLabel } from '../../src/resources/index.ts';
 import { accountsView } from '../../src/page/views/accounts.ts';
 import { fleetView } from '../../src/page/views/fleet.ts';
 import { frame } from '../../src/page/views/frame.ts';
@@ -12,6 +13,7 @@ import { problemsView } from '../../src/page/views/problems.ts';
 import { timelineView } from '../../src/page/views/timeline.ts';
 import { treeView } from '../../src/page/views/tree.ts';
 import { routeOf } from '../../src/page/route.ts';
+import { TreeFocus } from '../../src/page/tree-focus.ts';
 
 const now = { serverMs: made.nowMs, timeZone: 'UTC' };
 const head = { total: 2, objects: 10, suspended: [{ reason: 'Paused', count: 2 }] };
@@ -156,6 +158,8 @@ test('a folded node of the tree shows the worst below it and how many, and an un
       omitted: 3,
       isUnfolded: ({ id }) => open.includes(id),
       onFold: () => undefined,
+      treeFocus: new TreeFocus(),
+      onReach: () => undefined,
     });
   const rowsOf = (open: readonly string[]) => textsOf(view(open), '.row');
   expect(rowsOf([])).toEqual(['default Account Held Connected']);
@@ -166,6 +170,29 @@ test('a folded node of the tree shows the worst below it and how many, and an un
     'notebook ContainerService Suspended Paused',
   ]);
   expect(textOf(view([]))).toContain('3 nodes more are not shown');
+});
+
+test('a tree is one for a screen reader: items with their level and place, of which Tab reaches one', () => {
+  const treeFocus = new TreeFocus();
+  treeFocus.focused('ContainerService/shop/web');
+  const view = treeView({
+    nodes: made.nodes,
+    omitted: 0,
+    isUnfolded: ({ id }) => id === 'Account/shop/default',
+    onFold: () => undefined,
+    treeFocus,
+    onReach: () => undefined,
+  });
+  const element = rendered(view);
+  const items = Array.from(element.querySelectorAll('[role=tree] [role=treeitem]'));
+  const named = (name: string) => items.map((each) => each.getAttribute(name));
+  expect(named('aria-level')).toEqual(['1', '2', '2', '2']);
+  expect(named('aria-posinset')).toEqual(['1', '1', '2', '3']);
+  expect(named('aria-setsize')).toEqual(['1', '3', '3', '3']);
+  expect(named('aria-expanded')).toEqual(['true', 'false', 'false', null]);
+  expect(named('tabindex')).toEqual(['-1', '-1', '0', '-1']);
+  const group = items[0]?.getAttribute('aria-owns') ?? 'none';
+  expect(element.querySelectorAll(`[role=group]#${group} [role=treeitem]`)).toHaveLength(3);
 });
 
 test('a fleet shows its slots, with the revision that a slot has and the one it gets', () => {
@@ -197,7 +224,7 @@ test('a fleet says why replicas are not as they are to be, without a click', () 
 });
 
 test('money shows each budget with what is used, reserved and expected', () => {
-  const view = moneyView(made.money);
+  const view = moneyView(made.money, () => undefined);
   expect(textsOf(view, '.budget')[0]).toContain('$11.20 of $15.00/h, 74 %, $1.94/h reserved');
   expect(textsOf(view, '.budget')[0]).toContain('$4,870.00 of $6,000.00, 81 %, $5,600.00 expected');
   expect(textOf(view)).toContain('1 without a known price');
@@ -205,14 +232,23 @@ test('money shows each budget with what is used, reserved and expected', () => {
 });
 
 test('an account that fails says why, and since when it was not read', () => {
-  const text = textOf(accountsView([made.account, made.failing], now));
+  const text = textOf(accountsView({ accounts: [made.account, made.failing], suspended: [] }, now));
   expect(text).toContain('18.4 of 20 a second; 3 wait; 2 answered with 429');
   expect(text).toContain('Unauthorized the API refuses the key (401)');
   expect(text).toContain('1 h 30 min ago');
 });
 
+const timeline = {
+  query: {},
+  limits: '',
+  accounts: ['shop/default'],
+  older: { state: 'unread', behind: () => [] },
+  onOlder: () => undefined,
+  onFilter: () => undefined,
+} as const;
+
 test('a timeline has why each request was sent, and who asked for it', () => {
-  const view = timelineView({ query: {}, mutations: made.mutations, limits: '' }, now);
+  const view = timelineView({ ...timeline, mutations: made.mutations }, now);
   expect(textsOf(view, 'th')).toEqual(['When', 'What', 'Object', 'Why', 'Asked by', 'Outcome', 'Took']);
   expect(textsOf(view, 'tbody tr').map((text) => text.replace(/ (applied|refused|unknown).*$/, ''))).toEqual([
     '14:11:30 create-service trainer ContainerService in shop Create scale of the fleet llm: schedule nights',
@@ -224,7 +260,76 @@ test('a timeline has why each request was sent, and who asked for it', () => {
 
 test('a timeline says how far back it goes', () => {
   const limits = 'The newest 20 mutations of each object.';
-  expect(textOf(timelineView({ query: {}, mutations: made.mutations, limits }, now))).toContain(limits);
+  expect(textOf(timelineView({ ...timeline, mutations: made.mutations, limits }, now))).toContain(limits);
+});
+
+test('a timeline is filtered by object and account, and has a way to older ones', () => {
+  const query = { object: 'ContainerService/shop/web', account: 'gone/away' };
+  const view = (more: object) =>
+    timelineView({ ...timeline, query, mutations: made.mutations, ...more }, now);
+  const element = rendered(view({}));
+  expect(element.querySelector<HTMLInputElement>('input[name=object]')?.value).toBe(query.object);
+  expect(textsOf(view({}), 'select option')).toEqual(['all', 'gone/away', 'shop/default']);
+  expect(textOf(view({ mutations: [] }))).toContain('No mutation that matches');
+  expect(textsOf(view({}), 'button')).toEqual([]);
+  const [last] = made.mutations;
+  const older = { state: 'partly', behind: () => [{ ...last, idempotencyKey: 'older', action: 'of-old' }] };
+  expect(textsOf(view({ older }), 'tbody tr').at(-1)).toContain('of-old');
+  expect(textsOf(view({ older }), 'button')).toEqual(['Older ones']);
+  expect(textsOf(view({ older: { ...older, state: 'complete' } }), 'button')).toEqual([]);
+});
+
+test('brakes that are engaged are on the view of the accounts', () => {
+  const suspended = [
+    { reason: 'MassDrift', count: 3 },
+    { reason: 'Paused', count: 2 },
+  ];
+  const view = accountsView({ accounts: [made.account], suspended }, now);
+  expect(textsOf(view, '[aria-labelledby=brakes] li')).toEqual(['engaged MassDrift stops 3 objects']);
+});
+
+test('money can be grouped by a label, such as the team', () => {
+  const view = moneyView({ ...made.money, by: 'label=team' }, () => undefined);
+  expect(textsOf(view, '#groups')).toEqual(['By label team']);
+  expect(rendered(view).querySelector<HTMLInputElement>('input[name=label]')?.value).toBe('team');
+});
+
+test.each([
+  ['namespace', 'shop', '#/objects?namespace=shop&sort=cost'],
+  ['account', 'shop/default', '#/objects?account=shop%2Fdefault&sort=cost'],
+  ['fleet', 'llm', `#/objects?label=${encodeURIComponent(`${ownerLabel}=llm`)}&sort=cost`],
+  ['label=team', 'search', '#/objects?label=team%3Dsearch&sort=cost'],
+  ['label=team', 'a,b!=c', undefined],
+  ['label=team', null, undefined],
+])('what money is spent on by %s leads to the objects of %s', (by, name, href) => {
+  const row = { name, things: 2, hourlyMicros: 5, aheadMicros: 5, unpriced: 0 };
+  const view = moneyView({ ...made.money, by, rows: [row] }, () => undefined);
+  const link = rendered(view).querySelector('[aria-labelledby=groups] tbody th a');
+  expect(link?.getAttribute('href')).toBe(href);
+});
+
+test('an object has what comes next, unless its sentence has that already', () => {
+  const [moment] = made.waiting.sentence.parts.flatMap((part) => ('time' in part ? [part.time] : []));
+  const times = [
+    { at: moment ?? null, what: 'mentioned' },
+    { at: made.at(-600), what: 'it counts as stalled' },
+    { at: null, what: 'without a time' },
+  ];
+  const answer = made.objectAnswer(made.waiting);
+  const view = objectView({ ...answer, plan: { ...answer.plan, times } }, now);
+  expect(textsOf(view, '.reasons li')).toEqual(['At 14:22: it counts as stalled']);
+});
+
+test('no screen reader announces an age that changes each second', () => {
+  const route = { view: 'tree', path: [], query: {} } as const;
+  const actions = { onReload: () => undefined, onTry: () => undefined, isOutdated: false };
+  for (const is of ['live', 'stale'] as const) {
+    const connection = { is, heardAt: 0, attempt: 1 } as const;
+    const model = { route, connection, summary: made.summary(), silentMs: 61_000, ...actions };
+    const view = frame(model, '', now);
+    expect(textOf(view)).toMatch(/read \d s ago|for 1 min/);
+    for (const text of textsOf(view, '[role=status], [role=alert]')) expect(text).not.toMatch(/\d (s|min)\b/);
+  }
 });
 
 test('what was refused several times in a row is one line, with the newest and how often', () => {
@@ -234,7 +339,7 @@ test('what was refused several times in a row is one line, with the newest and h
   const times = [10, 70, 130].map((age) =>
     Object.assign({}, refused, { at: made.at(age), idempotencyKey: `k${age}` }),
   );
-  const view = timelineView({ query: {}, limits: '', mutations: [...times, other, refused] }, now);
+  const view = timelineView({ ...timeline, mutations: [...times, other, refused] }, now);
   const rows = textsOf(view, 'tbody tr');
   expect(rows.map((row) => /\d×/.exec(row)?.[0])).toEqual(['3×', undefined, undefined]);
   expect(rows[0]).toMatch(/^14:12:20 /);

@@ -36,6 +36,9 @@ const views: readonly View[] = [
   ['money', '#/money', 'Most expensive'],
   ['accounts', '#/accounts', 'Requests'],
   ['timeline', '#/timeline', 'create-service'],
+  ['budget', '#/objects/Budget/default/fleet', 'Conditions'],
+  ['money-by-label', '#/money?by=label%3Dteam', 'By label team'],
+  ['missing', '#/objects/ContainerService/default/nothing', 'does not exist'],
 ];
 
 /** Of the control plane. */
@@ -43,6 +46,9 @@ const planeViews: readonly View[] = [
   ['plane-accounts', '#/', 'Without funds'],
   ['plane-account', '#/account?name=corner-shop', 'Quotas'],
   ['plane-services', '#/services', 'storefront'],
+  ['plane-volumes', '#/volumes', 'attached to'],
+  ['plane-ledger', '#/ledger?account=corner-shop', 'compute of'],
+  ['plane-faults', '#/faults', 'There is nothing here'],
   ['plane-capacity', '#/capacity', 'h100'],
 ];
 

@@ -1,6 +1,7 @@
 /** The read API and the page of a fleet in memory, open to everybody, on a server that does not listen yet. */
 import { systemClock, systemRandom } from '../../src/base/index.ts';
 import { createHealthServer } from '../../src/http/index.ts';
+import { withReadApi, type HealthLimits } from '../../src/http/limits.ts';
 import { open } from '../../src/read-api/access/access.ts';
 import { hostRule } from '../../src/read-api/access/hosts.ts';
 import type { FleetSource } from '../../src/read-api/index.ts';
@@ -8,7 +9,11 @@ import { ReadApi } from '../../src/read-api/read-api.ts';
 import type { StaticFiles } from '../../src/read-api/static-files.ts';
 
 /** A defect of the API is thrown. */
-export function createPageServer(source: FleetSource, files: StaticFiles) {
+export function createPageServer(
+  source: FleetSource,
+  files: StaticFiles,
+  limits: HealthLimits = withReadApi,
+) {
   const readApi = new ReadApi({
     source,
     access: open,
@@ -33,5 +38,5 @@ export function createPageServer(source: FleetSource, files: StaticFiles) {
     metrics: async () => '',
     endpoints: () => 'unknown' as const,
   };
-  return { readApi, app: createHealthServer(view, systemClock, { readApi }) };
+  return { readApi, app: createHealthServer(view, systemClock, { readApi, limits }) };
 }

@@ -63,13 +63,17 @@ export class ClusterTimeline {
     this.#forgetOldest();
   }
 
-  /** Those with a lower number, newest first; at most `limit`. */
-  page(before: number | undefined, limit: number): TimelineEntry[] {
+  /** Those with a lower number that are wanted, newest first; at most `limit`. */
+  page(
+    before: number | undefined,
+    limit: number,
+    isWanted: (entry: TimelineEntry) => boolean = () => true,
+  ): TimelineEntry[] {
     const found: TimelineEntry[] = [];
     const end = before === undefined ? this.#entries.length : this.#indexOf(before);
     for (let index = end - 1; index >= 0 && found.length < limit; index -= 1) {
       const entry = this.#entries[index];
-      if (entry && !this.#isRepeated(entry)) found.push(entry);
+      if (entry && !this.#isRepeated(entry) && isWanted(entry)) found.push(entry);
     }
     return found;
   }

@@ -48,6 +48,9 @@ const parameters: Readonly<Record<Known, readonly string[]>> = {
   capacity: [],
 };
 
+/** They have filters. */
+const lists: ReadonlySet<ViewName> = new Set(['accounts', 'services', 'volumes', 'faults']);
+
 export const pageSize = 50;
 
 export function routeOf(hash: string): Route {
@@ -67,4 +70,10 @@ export function pathOf({ view, query }: Route): string | undefined {
 
 export function hrefOf(view: Known, query: Query = {}): string {
   return linkTo(view === 'accounts' ? [] : [view], query);
+}
+
+/** Both show the same list, perhaps with another filter. */
+export function isSameList(one: Route, other: Route): boolean {
+  const subject = ({ query }: Route) => [query['name'], query['id'], query['account']].join('\n');
+  return one.view === other.view && (lists.has(one.view) || subject(one) === subject(other));
 }

@@ -14,12 +14,19 @@ export interface LayoutLink {
 
 export interface LayoutModel {
   readonly name: string;
+  /** Of the view: what a screen reader announces when it gets the focus. */
+  readonly title: string;
+  /** Whether what is shown is current. */
+  readonly connection: unknown;
   readonly links: readonly LayoutLink[];
   readonly footer: unknown;
   readonly banners: unknown;
 }
 
-export function layout({ name, links, footer, banners }: LayoutModel, content: unknown): TemplateResult {
+export function layout(
+  { name, title, connection, links, footer, banners }: LayoutModel,
+  content: unknown,
+): TemplateResult {
   return html`
     <a class="skip" href="#content" @click=${toContent}>To the content</a>
     <div class="frame">
@@ -33,9 +40,9 @@ export function layout({ name, links, footer, banners }: LayoutModel, content: u
               >`,
           )}
         </nav>
-        <footer>${footer}</footer>
+        <footer>${connection} ${footer}</footer>
       </div>
-      <main class="content" id="content" tabindex="-1">${banners} ${content}</main>
+      <main class="content" id="content" tabindex="-1" aria-label=${title}>${banners} ${content}</main>
     </div>
   `;
 }
@@ -70,16 +77,19 @@ export function connectionState(
     case 'loading':
       return shown('', connection.attempt === 0 ? 'Loading' : 'No answer yet');
     case 'live':
-      return behind === undefined ? shown('live', `Live${detail}`) : shown('stale', `Live; ${behind}`);
+      return behind === undefined ? shown('live', 'Live', detail) : shown('stale', `Live; ${behind}`);
     case 'stale':
-      return shown('stale', `Stale for ${duration(silentMs)}`);
+      return shown('stale', 'Stale', ` for ${duration(silentMs)}`);
     case 'denied':
       return shown('', 'Denied');
   }
 }
 
-function shown(tone: string, text: string): TemplateResult {
-  return html`<span class="connection ${tone}" role="status">${dot}${text}</span>`;
+/** `age`: it changes each second, so no screen reader is to announce it. */
+function shown(tone: string, text: string, age = ''): TemplateResult {
+  return html`<span class="connection ${tone}"
+    >${dot}<span><span role="status">${text}</span>${age}</span></span
+  >`;
 }
 
 export function connectionBanner({
@@ -89,15 +99,16 @@ export function connectionBanner({
 }: Connected): TemplateResult | typeof nothing {
   const again = html`<button type="button" @click=${onTry}>Try now</button>`;
   if (connection.is === 'loading' && connection.attempt > 0)
-    return html`<p class="banner" role="alert">
-      The server does not answer. The next attempt follows within ${duration(delayMs(connection.attempt))}.
-      ${again}
-    </p>`;
+    return html`<div class="banner">
+      <span role="alert">The server does not answer.</span> The next attempt follows within
+      ${duration(delayMs(connection.attempt))}. ${again}
+    </div>`;
   if (connection.is !== 'stale') return nothing;
-  return html`<p class="banner" role="alert">
-    Not connected: the process that serves this page may have stopped. What is shown is ${duration(silentMs)}
-    old; the next attempt follows within ${duration(delayMs(connection.attempt))}. ${again}
-  </p>`;
+  return html`<div class="banner">
+    <span role="alert">Not connected: the process that serves this page may have stopped.</span> What is shown
+    is ${duration(silentMs)} old; the next attempt follows within ${duration(delayMs(connection.attempt))}.
+    ${again}
+  </div>`;
 }
 
 export function outdatedBanner({ isOutdated, onReload }: Connected): TemplateResult | typeof nothing {

@@ -4,11 +4,15 @@ import { bar } from '../parts/bar.ts';
 import { counted, usd } from '../format.ts';
 import { ago, moment, state, type Now } from '../parts/texts.ts';
 import { linkTo } from '../route.ts';
-import type { AccountFacts } from '../shapes.ts';
+import type { AccountFacts, Summary } from '../shapes.ts';
 
-export function accountsView(accounts: readonly AccountFacts[], now: Now): TemplateResult {
+export function accountsView(
+  { accounts, suspended }: Pick<Summary, 'accounts' | 'suspended'>,
+  now: Now,
+): TemplateResult {
   return html`
     <header class="top"><h1>Accounts</h1></header>
+    ${brakes(suspended)}
     ${
       accounts.length === 0
         ? html`<section class="panel">
@@ -21,6 +25,31 @@ export function accountsView(accounts: readonly AccountFacts[], now: Now): Templ
 
 function quietly({ pollSeconds, longestPollSeconds }: AccountFacts): string {
   return longestPollSeconds > pollSeconds ? `, or ${longestPollSeconds} s while nothing happens` : '';
+}
+
+/** Reasons by which Fleetkeeper stops itself in an account. */
+const ofBrakes: ReadonlySet<string> = new Set([
+  'MassChangeBrake',
+  'MassDrift',
+  'MassFailure',
+  'RemediationBrake',
+]);
+
+function brakes(suspended: Summary['suspended']): TemplateResult | typeof nothing {
+  const engaged = suspended.filter(({ reason }) => ofBrakes.has(reason));
+  if (engaged.length === 0) return nothing;
+  return html`<section class="panel" aria-labelledby="brakes">
+    <header><h2 id="brakes">Brakes</h2></header>
+    <ul class="body stack">
+      ${engaged.map(
+        ({ reason, count }) =>
+          html`<li>
+            ${state('hold', 'engaged')} <a href=${linkTo(['objects'], { reason })}>${reason}</a>
+            <span class="muted">stops ${counted(count, 'object')}</span>
+          </li>`,
+      )}
+    </ul>
+  </section>`;
 }
 
 function account(each: AccountFacts, now: Now): TemplateResult {

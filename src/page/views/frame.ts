@@ -9,7 +9,7 @@ import {
   type Connected,
 } from '../parts/layout.ts';
 import { moment, type Now } from '../parts/texts.ts';
-import { linkTo, type Route, type ViewName } from '../route.ts';
+import { linkTo, titleOf, type Route, type ViewName } from '../route.ts';
 import type { Summary } from '../shapes.ts';
 
 export interface FrameModel extends Connected {
@@ -39,10 +39,12 @@ export function frame(model: FrameModel, content: unknown, now: Now): TemplateRe
     tally: tally(view, summary),
   }));
   const live = isBehind(summary) ? { behind: 'an account is not read' } : { detail: readAge(summary, now) };
-  const footer = html`${connectionState(model, live)} ${summary ? owner(summary) : nothing}`;
+  const connection = connectionState(model, live);
+  const footer = summary ? owner(summary) : nothing;
   const banners = html`${connectionBanner(model)} ${summary ? manager(summary, now) : nothing}
   ${outdatedBanner(model)}`;
-  return layout({ name: 'Fleetkeeper', links, footer, banners }, content);
+  const title = titleOf(route);
+  return layout({ name: 'Fleetkeeper', title, connection, links, footer, banners }, content);
 }
 
 /** The page has a connection, and its manager has none: that is not the same. */

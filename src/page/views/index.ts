@@ -16,13 +16,15 @@ import type {
   Summary,
   TreeNode,
 } from '../shapes.ts';
+import type { OlderMutations } from '../older-mutations.ts';
+import type { TreeFocus } from '../tree-focus.ts';
 import { accountsView } from './accounts.ts';
 import { fleetView } from './fleet.ts';
 import { moneyView } from './money.ts';
 import { objectView } from './object.ts';
 import { objectsView, pageSize } from './objects.ts';
 import { problemsView } from './problems.ts';
-import { timelineView } from './timeline.ts';
+import { pageSize as mutationsShown, timelineView } from './timeline.ts';
 import { treeView } from './tree.ts';
 
 /** What the views may ask of the shell. */
@@ -32,6 +34,9 @@ export interface Shell {
   readonly onFilter: (query: Readonly<Record<string, string>>) => void;
   readonly onType: (query: Readonly<Record<string, string>>) => void;
   readonly onNext: () => void;
+  readonly onOlder: () => void;
+  readonly treeFocus: TreeFocus;
+  readonly onReach: (node: TreeNode) => void;
 }
 
 const kept = {
@@ -62,17 +67,14 @@ export function streamOf({ view, path, query }: Route): URLSearchParams | undefi
     case 'accounts':
       return new URLSearchParams({ view: 'summary' });
     case 'timeline':
-      return new URLSearchParams([['view', 'timeline'], ['limit', '200'], ...chosen(kept.timeline)]);
+      return new URLSearchParams([
+        ['view', 'timeline'],
+        ['limit', String(mutationsShown)],
+        ...chosen(kept.timeline),
+      ]);
     case 'unknown':
       return undefined;
   }
-}
-
-export function titleOf({ view, path }: Route): string {
-  const names = { problems: 'Needs a person', unknown: 'Not found' } as const;
-  if (view === 'object' || view === 'fleet') return path.at(-1) ?? '';
-  if (view === 'problems' || view === 'unknown') return names[view];
-  return view.charAt(0).toUpperCase() + view.slice(1);
 }
 
 const healths = Object.keys(tones);
@@ -83,9 +85,10 @@ export function content(
   summary: Summary | undefined,
   shell: Shell,
   now: Now,
+  older: OlderMutations,
 ): TemplateResult {
   const { head } = live;
-  if (live.refusal !== undefined) return refusedView(live.refusal);
+  if (live.refusal !== undefined) return refusedView(live.refusal, route);
   if (route.view === 'unknown' || head === null) return missing(route);
   if (head === undefined) return html`<p class="muted" aria-busy="true">Loading …</p>`;
   const { path } = route;
@@ -111,22 +114,24 @@ export function content(
     case 'fleet':
       return fleetView({ fleet: head as Fleet, slots: values as Slot[] }, now);
     case 'money':
-      return moneyView(head as Money);
+      return moneyView(head as Money, shell.onFilter);
     case 'accounts':
-      return accountsView((head as Summary).accounts, now);
+      return accountsView(head as Summary, now);
     case 'timeline': {
       const { limits } = head as { readonly limits: string };
-      return timelineView({ query: route.query, mutations: values as Mutation[], limits }, now);
+      const accounts = summary?.accounts.map(({ account }) => account) ?? [];
+      const mutations = values as Mutation[];
+      return timelineView({ query: route.query, mutations, limits, accounts, older, ...shell }, now);
     }
   }
 }
 
 /** A filter that can't be understood. */
-function refusedView(message: string): TemplateResult {
+function refusedView(message: string, { view }: Route): TemplateResult {
   return html`<section class="panel">
     <div class="empty" role="alert">
       <strong>The server does not understand this filter</strong>
-      ${message} <a href=${linkTo(['objects'])}>Remove all filters</a>
+      ${message} <a href=${linkTo([view])}>Remove all filters</a>
     </div>
   </section>`;
 }

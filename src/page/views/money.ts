@@ -10,62 +10,87 @@ import type { Budget, Money } from '../shapes.ts';
 
 const sorts = ['namespace', 'account', 'fleet'] as const;
 
-export function moneyView(money: Money): TemplateResult {
+/** What a label groups by is typed: `label=team`. */
+const labelPrefix = 'label=';
+
+export function moneyView(
+  money: Money,
+  onFilter: (query: Readonly<Record<string, string>>) => void,
+): TemplateResult {
   const { total, by, unmanaged, rows, omitted, isComplete } = money;
+  const label = by.startsWith(labelPrefix) ? by.slice(labelPrefix.length) : '';
+  const grouping = label === '' ? by : `label ${label}`;
   return html`
     <header class="top">
       <div>
         <h1>Money</h1>
         <p>${headline(money)}${total.unpriced > 0 ? `; ${total.unpriced} without a known price` : ''}</p>
       </div>
-      <nav class="filters" aria-label="Grouping">
-        ${sorts.map(
-          (name) =>
-            html`<a
-              class="button"
-              href=${linkTo(['money'], { by: name })}
-              aria-current=${name === by ? 'true' : 'false'}
-              >by ${name}</a
-            >`,
-        )}
-      </nav>
+      ${groupings(by, label, onFilter)}
     </header>
     ${isComplete ? nothing : html`<p class="banner">An account can't be read, so not everything is counted.</p>`}
     ${budgets(money)}
     <div class="grid2">
-      <div class="column">
-        <section class="panel" aria-labelledby="groups">
-          <header><h2 id="groups">By ${by}</h2></header>
-          <div class="scroll" tabindex="0" role="region" aria-labelledby="groups">
-            <table>
-              <tbody>
-                ${rows.map(({ name, things, hourlyMicros }) => costLine(name ?? 'without', things, hourlyMicros, total.hourlyMicros))}
-                ${
-                  omitted > 0
-                    ? html`<tr>
-                        <td class="muted" colspan="3">${omitted} more</td>
-                      </tr>`
-                    : nothing
-                }
-                ${
-                  unmanaged.things > 0
-                    ? costLine(
-                        'not managed by Fleetkeeper',
-                        unmanaged.things,
-                        unmanaged.hourlyMicros,
-                        total.hourlyMicros,
-                      )
-                    : nothing
-                }
-              </tbody>
-            </table>
-          </div>
-        </section>
-        ${accounts(money)}
-      </div>
+      <section class="panel" aria-labelledby="groups">
+        <header><h2 id="groups">By ${grouping}</h2></header>
+        <div class="scroll" tabindex="0" role="region" aria-labelledby="groups">
+          <table>
+            <tbody>
+              ${rows.map(({ name, things, hourlyMicros }) => costLine(groupLink(by, name), things, hourlyMicros, total.hourlyMicros))}
+              ${
+                omitted > 0
+                  ? html`<tr>
+                      <td class="muted" colspan="3">${omitted} more</td>
+                    </tr>`
+                  : nothing
+              }
+              ${
+                unmanaged.things > 0
+                  ? costLine(
+                      'not managed by Fleetkeeper',
+                      unmanaged.things,
+                      unmanaged.hourlyMicros,
+                      total.hourlyMicros,
+                    )
+                  : nothing
+              }
+            </tbody>
+          </table>
+        </div>
+      </section>
       ${mostExpensive(money)}
     </div>
+    ${accounts(money)}
   `;
+}
+
+function groupings(
+  by: string,
+  label: string,
+  onFilter: (query: Readonly<Record<string, string>>) => void,
+): TemplateResult {
+  return html`<nav class="filters" aria-label="Grouping">
+    ${sorts.map(
+      (name) =>
+        html`<a
+          class="button"
+          href=${linkTo(['money'], { by: name })}
+          aria-current=${name === by ? 'true' : 'false'}
+          >by ${name}</a
+        >`,
+    )}
+    <input
+      name="label"
+      maxlength="300"
+      aria-label="By label"
+      placeholder="by label, such as team"
+      .value=${label}
+      @change=${({ target }: Event) => {
+        const key = (target as HTMLInputElement).value.trim();
+        onFilter(key === '' ? {} : { by: `${labelPrefix}${key}` });
+      }}
+    />
+  </nav>`;
 }
 
 /** An account that can't be read costs something all the same. */
@@ -76,7 +101,22 @@ function headline({ total, accounts: all, isComplete }: Money): string {
   return isComplete ? sums : `At least ${sums}`;
 }
 
-function costLine(name: string, things: number, micros: number, total: number): TemplateResult {
+/** Of what a fleet owns. */
+const fleetLabel = 'fleetkeeper.dev/fleet';
+
+/** To the objects of the group. */
+function groupLink(by: string, name: string | null): unknown {
+  if (name === null) return 'without';
+  const sort = 'cost';
+  if (by === 'namespace' || by === 'account')
+    return html`<a href=${linkTo(['objects'], { [by]: name, sort })}>${name}</a>`;
+  // What would mean something else in a selector is no value that Kubernetes allows.
+  if (!/^[\w.-]+$/.test(name)) return name;
+  const key = by === 'fleet' ? fleetLabel : by.slice(labelPrefix.length);
+  return html`<a href=${linkTo(['objects'], { label: `${key}=${name}`, sort })}>${name}</a>`;
+}
+
+function costLine(name: unknown, things: number, micros: number, total: number): TemplateResult {
   return html`<tr>
     <th scope="row" class="wide">
       ${name}
@@ -192,9 +232,9 @@ function accounts({ accounts: all }: Money): TemplateResult {
           <tr>
             <th scope="col">Account</th>
             <th scope="col" class="number">Balance</th>
-            <th scope="col" class="number">Cost now</th>
+            <th scope="col" class="number roomy">Cost now</th>
             <th scope="col" class="number">Lasts</th>
-            <th scope="col" class="number">This month</th>
+            <th scope="col" class="number roomy">This month</th>
           </tr>
         </thead>
         <tbody>
@@ -203,9 +243,11 @@ function accounts({ accounts: all }: Money): TemplateResult {
               html`<tr>
                 <td class="wide">${account}</td>
                 <td class="number">${balanceMicros === null ? '–' : usd(balanceMicros)}</td>
-                <td class="number">${perHour(burnMicrosPerHour ?? undefined)}</td>
+                <td class="number roomy">${perHour(burnMicrosPerHour ?? undefined)}</td>
                 <td class="number">${runwaySeconds === null ? '–' : duration(1000 * runwaySeconds)}</td>
-                <td class="number">${forecastMicros === null ? '–' : `about ${usd(forecastMicros)}`}</td>
+                <td class="number roomy">
+                  ${forecastMicros === null ? '–' : `about ${usd(forecastMicros)}`}
+                </td>
               </tr>`,
           )}
         </tbody>

@@ -38,7 +38,8 @@ export function objectView(answer: ObjectAnswer, now: Now, ofBudget?: Budget): T
         <p class="sentence">${sentence(object.sentence, now)}</p>
         ${lastAnswer(object.sentence.answer, now)}
         ${plan.meaning === '' ? nothing : html`<p class="muted">${withCode(plan.meaning)}</p>`}
-        ${notAsDeclared(answer)} ${plan.remedy === '' ? nothing : html`<p>${withCode(plan.remedy)}</p>`}
+        ${notAsDeclared(answer)} ${nextTimes(answer, now)}
+        ${plan.remedy === '' ? nothing : html`<p>${withCode(plan.remedy)}</p>`}
         ${turnText(plan.turn, object.severity)}
       </div>
     </section>
@@ -66,6 +67,16 @@ function notAsDeclared({ conditions: all }: ObjectAnswer): TemplateResult | type
   const synced = all.find(({ type, reason }) => type === 'Synced' && reason === 'Differs');
   // Of what is not there yet, every field differs.
   return synced?.message.includes('→') ? html`<p class="text">It ${synced.message}</p>` : nothing;
+}
+
+/** What comes next, as far as it has a time, and the sentence does not have it. */
+function nextTimes({ plan, object }: ObjectAnswer, now: Now): TemplateResult | typeof nothing {
+  const mentioned = new Set(object.sentence.parts.flatMap((part) => ('time' in part ? [part.time] : [])));
+  const known = plan.times.filter(({ at }) => at !== null && !mentioned.has(at));
+  if (known.length === 0) return nothing;
+  return html`<ul class="reasons">
+    ${known.map(({ at, what }) => html`<li>At ${moment(at ?? undefined, now)}: ${what}</li>`)}
+  </ul>`;
 }
 
 /** What only informs is no call for help. */

@@ -128,7 +128,7 @@ function filters({ query, kinds, healths, onFilter, onType }: ObjectsModel): Tem
         name="q"
         maxlength="256"
         .value=${query['q'] ?? ''}
-        placeholder="name, reason, account"
+        placeholder="name, reason, image"
         @input=${(event: Event) => onType(filtered('q', event))}
     /></label>
     ${choice('kind', 'Kind', 'all', same(kinds))} ${choice('health', 'State', 'all', same(healths))}

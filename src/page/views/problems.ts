@@ -29,7 +29,14 @@ export function problemsView({ head, problems, summary }: ProblemsModel, now: No
     ${summary ? figures(summary) : nothing}
     <section class="panel" aria-label="Problems">
       ${own.length === 0 ? noProblems(summary) : listOf(own, now)}
-      ${rest > 0 ? html`<div class="body muted">and ${counted(rest, 'more problem')}</div>` : nothing}
+      ${
+        rest > 0
+          ? html`<div class="body muted">
+              and ${counted(rest, 'more problem')}; the <a href=${linkTo(['objects'])}>list</a> has all
+              objects, the worst first
+            </div>`
+          : nothing
+      }
     </section>
     ${
       others.length === 0
@@ -72,7 +79,7 @@ const nothingText = (summary: Summary | undefined) =>
 function noProblems(summary: Summary | undefined): TemplateResult {
   return isAllKnown(summary)
     ? html`<div class="empty">
-        ${marks.ok}<strong>Nothing needs you</strong>What waits now continues by itself.
+        ${marks.ok}<strong>Nothing needs you</strong>What waits or is held now continues by itself.
       </div>`
     : html`<div class="empty">
         ${marks.idle}<strong>No problem is known</strong>Not everything is read now, so there may be some.

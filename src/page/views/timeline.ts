@@ -5,40 +5,95 @@ import { objectLink } from '../parts/links.ts';
 import { breakable, exactMoment, state, withTimes, type Now } from '../parts/texts.ts';
 import type { Tone } from '../parts/marks.ts';
 import { linkTo } from '../route.ts';
+import type { OlderMutations, OlderState } from '../older-mutations.ts';
 import type { Mutation } from '../shapes.ts';
 
 export interface TimelineModel {
   readonly query: Readonly<Record<string, string>>;
   readonly mutations: readonly Mutation[];
   readonly limits: string;
+  /** Whose mutations may be asked for. */
+  readonly accounts: readonly string[];
+  readonly older: Pick<OlderMutations, 'state' | 'behind'>;
+  readonly onOlder: () => void;
+  /** `query`: without what is empty. */
+  readonly onFilter: (query: Readonly<Record<string, string>>) => void;
 }
 
-export function timelineView({ query, mutations, limits }: TimelineModel, now: Now): TemplateResult {
-  const { object, account } = query;
+export function timelineView(model: TimelineModel, now: Now): TemplateResult {
+  const { query, mutations, limits, older, onOlder } = model;
+  const isFiltered = Object.values(query).some((value) => value !== '');
   return html`
     <header class="top">
       <div>
         <h1>Timeline</h1>
         <p>${limits}</p>
       </div>
-      ${
-        object || account
-          ? html`<a class="button" href=${linkTo(['timeline'])}>${object ?? account} ✕</a>`
-          : nothing
-      }
     </header>
+    ${filters(model)}
     <section class="panel" aria-label="Mutations">
       ${
         mutations.length === 0
           ? html`<div class="empty">
-              <strong>Nothing was changed</strong>No mutation was sent in the time that is kept.
+              <strong>Nothing was changed</strong>No mutation${isFiltered ? ' that matches' : ''} was sent in
+              the time that is kept.
+              ${isFiltered ? html`<a href=${linkTo(['timeline'])}>Remove all filters</a>` : nothing}
             </div>`
           : html`<div class="scroll" tabindex="0" role="region" aria-label="List of mutations">
-              ${mutationsTable(mutations, now, true)}
+              ${mutationsTable([...mutations, ...older.behind(mutations)], now, true)}
+            </div>`
+      }
+      ${
+        mutations.length < pageSize && older.state === 'unread'
+          ? nothing
+          : html`<div class="body line">
+              <span class="muted" role="status">${olderTexts[older.state]}</span>
+              ${
+                older.state === 'complete' || older.state === 'full'
+                  ? nothing
+                  : html`<button type="button" @click=${onOlder}>Older ones</button>`
+              }
             </div>`
       }
     </section>
   `;
+}
+
+/** Mutations that are shown as they happen. */
+export const pageSize = 200;
+
+const olderTexts: Readonly<Record<OlderState, string>> = {
+  unread: `the newest ${pageSize}`,
+  reading: 'reading …',
+  partly: '',
+  complete: 'these are all that are kept',
+  failed: 'the server did not answer',
+  full: 'no more are shown here; filter them, or read /api/v1/timeline',
+};
+
+function filters({ query, accounts, onFilter }: TimelineModel): TemplateResult {
+  const { object = '', account = '' } = query;
+  const set = (name: string) => (event: Event) =>
+    onFilter({ ...query, [name]: (event.target as HTMLInputElement).value.trim() });
+  // Also one that nobody can choose any more.
+  const choices = account === '' || accounts.includes(account) ? accounts : [account, ...accounts];
+  return html`<form class="filters" role="search" @submit=${(event: Event) => event.preventDefault()}>
+    <label
+      >Object<input
+        type="search"
+        name="object"
+        maxlength="600"
+        .value=${object}
+        placeholder="KIND/NAMESPACE/NAME"
+        @change=${set('object')}
+    /></label>
+    <label
+      >Account<select name="account" @change=${set('account')}>
+        <option value="" ?selected=${account === ''}>all</option>
+        ${choices.map((name) => html`<option value=${name} ?selected=${name === account}>${name}</option>`)}
+      </select></label
+    >
+  </form>`;
 }
 
 const outcomes: Readonly<Record<string, Tone>> = {
@@ -57,7 +112,7 @@ export function mutationsTable(
   now: Now,
   withObject: boolean,
 ): TemplateResult {
-  return html`<table class="stacked">
+  return html`<table class="stacked mutations">
     <thead>
       <tr>
         <th scope="col">When</th>
@@ -77,7 +132,7 @@ export function mutationsTable(
           html`<tr>
             <td class="muted brief">${exactMoment(each.at, now)}</td>
             <td class="nowrap brief">${each.action}</td>
-            ${withObject ? html`<td class="wide">${objectCell(each.object)}</td>` : nothing}
+            ${withObject ? html`<td class="wide object">${objectCell(each.object)}</td>` : nothing}
             <td class="wide">${each.why ?? html`<span class="muted">–</span>`}</td>
             <td class="wide">${each.askedBy}</td>
             <td class="wide">

@@ -8,23 +8,29 @@ import { folded, unfolded } from '../parts/marks.ts';
 import { breakable, state } from '../parts/texts.ts';
 import { linkTo } from '../route.ts';
 import type { TreeNode } from '../shapes.ts';
+import type { ShownItem, TreeFocus } from '../tree-focus.ts';
 
 export interface TreeModel {
   readonly nodes: readonly TreeNode[];
   readonly omitted: number;
   readonly isUnfolded: (node: TreeNode) => boolean;
   readonly onFold: (node: TreeNode) => void;
+  readonly treeFocus: TreeFocus;
+  /** An item has got the focus. */
+  readonly onReach: (node: TreeNode) => void;
+}
+
+/** A node in the order of the screen, with its place among those beside it. */
+interface Item extends ShownItem {
+  readonly node: TreeNode;
+  readonly level: number;
+  readonly position: number;
+  readonly size: number;
 }
 
 export function treeView(model: TreeModel): TemplateResult {
   const { nodes, omitted } = model;
-  const ids = new Set(nodes.map(({ id }) => id));
-  const below = new Map<string | null, TreeNode[]>();
-  for (const node of nodes) {
-    const parent = node.parent !== null && ids.has(node.parent) ? node.parent : null;
-    below.set(parent, [...(below.get(parent) ?? []), node]);
-  }
-  const top = below.get(null) ?? [];
+  const items = itemsOf(nodes, model);
   return html`
     <header class="top">
       <div>
@@ -34,10 +40,14 @@ export function treeView(model: TreeModel): TemplateResult {
     </header>
     <section class="panel tree" aria-label="Tree">
       ${
-        top.length === 0
+        items.length === 0
           ? html`<div class="empty"><strong>There is no object yet</strong></div>`
-          : html`<ul>
-              ${branches(top, below, model)}
+          : html`<ul
+              role="tree"
+              aria-label="Accounts and what is in them"
+              @keydown=${(event: KeyboardEvent) => press(event, items, model)}
+            >
+              ${branches(null, items, model)}
             </ul>`
       }
       ${
@@ -52,23 +62,63 @@ export function treeView(model: TreeModel): TemplateResult {
   `;
 }
 
-function branches(
-  nodes: readonly TreeNode[],
-  below: ReadonlyMap<string | null, readonly TreeNode[]>,
-  model: TreeModel,
-): unknown {
+/** Those that are shown. What has no parent here is at the top. */
+function itemsOf(nodes: readonly TreeNode[], { isUnfolded }: TreeModel): Item[] {
+  const ids = new Set(nodes.map(({ id }) => id));
+  const below = Map.groupBy(nodes, ({ parent }) => (parent !== null && ids.has(parent) ? parent : null));
+  const items: Item[] = [];
+  const add = (parent: string | null, level: number) => {
+    const beside = below.get(parent) ?? [];
+    for (const [index, node] of beside.entries()) {
+      const { id } = node;
+      const canUnfold = below.has(id);
+      const isOpen = canUnfold && isUnfolded(node);
+      const name = ownName(node);
+      items.push({
+        id,
+        node,
+        parent,
+        name,
+        canUnfold,
+        isOpen,
+        level,
+        position: index + 1,
+        size: beside.length,
+      });
+      if (isOpen) add(id, level + 1);
+    }
+  };
+  add(null, 1);
+  return items;
+}
+
+function press(event: KeyboardEvent, items: readonly Item[], { treeFocus, onFold }: TreeModel): void {
+  if (event.ctrlKey || event.metaKey || event.altKey) return;
+  const action = treeFocus.press(event.key, event.timeStamp, items);
+  if (!action) return;
+  event.preventDefault();
+  const item = items[action.index];
+  if (action.is === 'fold') {
+    if (item) onFold(item.node);
+    return;
+  }
+  const tree = event.currentTarget as HTMLElement;
+  tree.querySelectorAll<HTMLElement>('[role=treeitem]')[action.index]?.focus();
+}
+
+function branches(parent: string | null, items: readonly Item[], model: TreeModel): unknown {
+  const current = items[model.treeFocus.indexIn(items)];
   return repeat(
-    nodes,
+    items.filter((item) => item.parent === parent),
     ({ id }) => id,
-    (node) => {
-      const children = below.get(node.id) ?? [];
-      const isOpen = children.length > 0 && model.isUnfolded(node);
-      return html`<li>
-        ${row(node, children.length > 0, isOpen, model)}
+    (item) => {
+      const group = `below-${items.indexOf(item)}`;
+      return html`<li role="none">
+        ${row(item, item === current, group, model)}
         ${
-          isOpen
-            ? html`<ul>
-                ${branches(children, below, model)}
+          item.isOpen
+            ? html`<ul role="group" id=${group}>
+                ${branches(item.id, items, model)}
               </ul>`
             : nothing
         }
@@ -77,21 +127,30 @@ function branches(
   );
 }
 
-function row(node: TreeNode, canUnfold: boolean, isOpen: boolean, { onFold }: TreeModel): TemplateResult {
-  const { kind, name, children, reason, sentence } = node;
-  return html`<div class="row">
-    ${
-      canUnfold
-        ? html`<button
-            type="button"
-            aria-expanded=${isOpen}
-            aria-label=${`${name}: ${counted(children, 'part')}`}
-            @click=${() => onFold(node)}
-          >
-            ${isOpen ? unfolded : folded}
-          </button>`
-        : html`<span></span>`
-    }
+function row(
+  { node, canUnfold, isOpen, level, position, size }: Item,
+  isCurrent: boolean,
+  group: string,
+  { onFold, onReach }: TreeModel,
+): TemplateResult {
+  const { kind, children, reason, sentence } = node;
+  const fold = (event: Event) => {
+    event.preventDefault();
+    onFold(node);
+  };
+  return html`<a
+    class="row"
+    role="treeitem"
+    href=${hrefOf(node)}
+    tabindex=${isCurrent ? 0 : -1}
+    aria-level=${level}
+    aria-posinset=${position}
+    aria-setsize=${size}
+    aria-expanded=${canUnfold ? isOpen : nothing}
+    aria-owns=${isOpen ? group : nothing}
+    @focus=${() => onReach(node)}
+  >
+    ${canUnfold ? html`<span class="fold" @click=${fold}>${isOpen ? unfolded : folded}</span>` : html`<span></span>`}
     <span class="name"
       >${nameOf(node)}
       <span class="muted small">${kind}</span>
@@ -99,16 +158,21 @@ function row(node: TreeNode, canUnfold: boolean, isOpen: boolean, { onFold }: Tr
     >
     <span>${isOpen ? healthState(node.health) : worst(node)}</span>
     <span class="muted small" title=${sentence}>${breakable(reason)}</span>
-  </div>`;
+  </a>`;
+}
+
+/** Without the namespace. */
+function ownName({ name }: TreeNode): string {
+  return name.slice(name.indexOf('/') + 1);
 }
 
 /** The namespace is the quiet part of a name. */
 function nameOf(node: TreeNode): TemplateResult {
-  const [namespace = '', ...rest] = node.name.split('/');
-  const name = rest.join('/');
-  return name === ''
-    ? html`<a href=${hrefOf(node)}>${node.name}</a>`
-    : html`<a href=${hrefOf(node)}><span class="muted">${namespace}/</span>${name}</a>`;
+  const own = ownName(node);
+  const namespace = node.name.slice(0, node.name.length - own.length);
+  return html`${namespace === '' ? nothing : html`<span class="muted">${namespace}</span>`}<span class="link"
+      >${own}</span
+    >`;
 }
 
 function worst({ worst: health, worstCount, children }: TreeNode): TemplateResult {

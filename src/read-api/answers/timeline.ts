@@ -1,6 +1,8 @@
-/** `/api/v1/timeline`: mutations of all objects, newest first; in a cluster also Events. */
+/**
+ * `/api/v1/timeline`: mutations of all objects, newest first; in a cluster also Events. A page counts what its reader may see and nothing
+ * else: where it ends, and whether another one follows, shows nothing of other namespaces (GI2).
+ */
 import type { ObjectKey } from '../../resources/index.ts';
-import { seesEvents, seesKey } from '../fleet/reader.ts';
 import type { ShownIntent } from '../schemas/parts.ts';
 import { shownMessage, type AnswerContext } from './context.ts';
 import { shownEvent, shownIntent } from './intents.ts';
@@ -34,13 +36,12 @@ export function timelinePage(
   const items: ShownIntent[] = [];
   let at = before;
   for (let read = 0; read < readsPerPage; read++) {
-    const numbered = context.source.timeline(at, rowsPerRead);
+    const numbered = context.source.timeline(context.reader, at, rowsPerRead);
     for (const entry of numbered) {
       at = entry.number;
       const shown = 'event' in entry ? entry.event : entry.intent;
       const time = 'event' in entry ? entry.event.at : entry.intent.createdAt;
       if (!isMeant(context, query, shown.object, time)) continue;
-      if ('event' in entry && !seesEvents(context.reader, entry.event.object)) continue;
       const account = accountOf(context, shown.object);
       items.push(
         'event' in entry
@@ -61,7 +62,6 @@ function isMeant(
   atMs: number,
 ): boolean {
   return (
-    seesKey(context.reader, about) &&
     (object === undefined || about === object) &&
     (account === undefined || accountOf(context, about) === account) &&
     (from === undefined || atMs >= from) &&

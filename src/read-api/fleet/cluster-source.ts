@@ -10,9 +10,10 @@
  * | only an operator knows it                  | null: rates, 429s, heartbeats, what accounts hold beside the objects                 |
  */
 import type { Clock } from '../../base/index.ts';
-import type { ShownCluster } from '../../manager/index.ts';
+import type { ShownCluster, TimelineEntry } from '../../manager/index.ts';
 import { accountKind, parseObjectKey, type ObjectKey } from '../../resources/index.ts';
 import { isAbsent, managerOfCluster, type ManagerState } from '../../shown/manager-state.ts';
+import { seesEvents, seesKey, type Reader } from './reader.ts';
 import type { AccountNow, FleetSource } from './source.ts';
 import { accountFromStatus } from './cluster-account.ts';
 
@@ -113,8 +114,10 @@ export class ClusterSource implements FleetSource {
     return this.#options.cluster.timeline.ofObject(key);
   }
 
-  timeline(before: number | undefined, limit: number) {
-    return this.#options.cluster.timeline.page(before, limit);
+  timeline(reader: Reader, before: number | undefined, limit: number) {
+    const isSeen = (entry: TimelineEntry) =>
+      'event' in entry ? seesEvents(reader, entry.event.object) : seesKey(reader, entry.intent.object);
+    return this.#options.cluster.timeline.page(before, limit, isSeen);
   }
 
   holdings(): undefined {

@@ -5,6 +5,7 @@ import { burnMicrosPerHour, clampedMicros, runwaySeconds } from '../../engine/pl
 import type { Manager } from '../../manager/index.ts';
 import { longestPollSeconds, type ObjectKey } from '../../resources/index.ts';
 import type { JournalReader } from '../../state/index.ts';
+import type { Reader } from './reader.ts';
 import type { AccountNow, FleetSource, Holdings } from './source.ts';
 
 export interface ManagerSourceOptions {
@@ -93,8 +94,9 @@ export class ManagerSource implements FleetSource {
     return this.#options.journal.ofObject(key);
   }
 
-  timeline(before: number | undefined, limit: number) {
-    return this.#options.journal.page(before, limit);
+  timeline({ namespaces }: Reader, before: number | undefined, limit: number) {
+    const { journal } = this.#options;
+    return namespaces === undefined ? journal.page(before, limit) : journal.pageOf(namespaces, before, limit);
   }
 
   holdings(): Holdings | undefined {

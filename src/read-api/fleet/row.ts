@@ -70,7 +70,10 @@ export function indexedRow(inputs: RowInputs): IndexedRow {
     isTrouble: about.severity !== 'info' && isTroubled(entry, about),
     parent: parentOf(record),
     volumes: volumesOf(record),
-    searched: `${row.key} ${row.reason} ${row.sentence.text} ${row.state} ${row.account}`.toLowerCase(),
+    searched: [row.key, row.reason, row.sentence.text, row.state, row.account, record.manifest.spec['image']]
+      .map((part) => textOf(part) ?? '')
+      .join(' ')
+      .toLowerCase(),
   };
 }
 

@@ -3,6 +3,7 @@
  * Only the journal of earlier mutations may be on a disk.
  */
 import type { AccountContents } from '../../engine/index.ts';
+import type { Reader } from './reader.ts';
 import type { LabelSet } from './row.ts';
 import type { ObjectKey } from '../../resources/index.ts';
 import type { ManagerState } from '../../shown/manager-state.ts';
@@ -52,8 +53,8 @@ export interface FleetSource {
   heartbeatAt(key: ObjectKey): number | undefined;
   /** At most the newest 20 mutations of the object, newest first. */
   journal(key: ObjectKey): readonly Intent[];
-  /** Entries with a number below `before`, newest first; at most `limit`. */
-  timeline(before: number | undefined, limit: number): readonly TimelineEntry[];
+  /** Entries that the reader may see, with a number below `before`, newest first; at most `limit`. */
+  timeline(reader: Reader, before: number | undefined, limit: number): readonly TimelineEntry[];
   /** What accounts hold, as last read; undefined: it is not known here. */
   holdings(): Holdings | undefined;
 }

@@ -70,7 +70,7 @@ export const objectsQuery = z.strictObject({
   account: account.optional(),
   fleet: key.optional().describe('The object that owns them, as KIND/NAMESPACE/NAME.'),
   label: label.optional().describe('A selector, as `kubectl -l` takes it.'),
-  q: short.optional().describe('Text in name, reason, sentence, state or account.'),
+  q: short.optional().describe('Text in name, reason, sentence, state, account or image.'),
   sort: z.enum(sorts).default('worst'),
   limit: limit.default(50),
   cursor,

@@ -65,8 +65,18 @@ export function operatorCalls({ namespace, watched, readsClusterIdentity, leases
   ];
 }
 
-/** What the page asks, which has a ServiceAccount of its own. `asksWho`: with --page-kubernetes-auth. */
-export function pageCalls({ namespace, asksWho }: { namespace: string; asksWho: boolean }): Call[] {
+export interface ShownPage {
+  /** Its own, in which the operators have their Leases. */
+  readonly namespace: string;
+  /** With --page-kubernetes-auth. */
+  readonly asksWho: boolean;
+  /** With --watch-namespaces. */
+  readonly watched?: string;
+  readonly leases?: readonly string[];
+}
+
+/** What the page asks, which has a ServiceAccount of its own. */
+export function pageCalls({ namespace, asksWho, watched, leases = ['fleetkeeper'] }: ShownPage): Call[] {
   const listed = [
     ...managedKinds.map((kind) => [group, resourceTypes[kind].plural] as const),
     ['', 'events'],
@@ -74,10 +84,10 @@ export function pageCalls({ namespace, asksWho }: { namespace: string; asksWho: 
   return [
     // src/manager/shown-cluster/
     ...listed.flatMap(([of = '', plural = '']) => [
-      call('list', of, plural, undefined),
-      call('watch', of, plural, undefined),
+      call('list', of, plural, watched),
+      call('watch', of, plural, watched),
     ]),
-    call('get', 'coordination.k8s.io', 'leases', namespace, 'fleetkeeper'),
+    ...leases.map((name) => call('get', 'coordination.k8s.io', 'leases', namespace, name)),
     // src/kubernetes/reviews.ts
     ...(asksWho
       ? [

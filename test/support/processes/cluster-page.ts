@@ -17,8 +17,12 @@ export interface OpenedPage {
 }
 
 /** Ends with the test. `flags`: which cluster, and who may read. */
-export async function openClusterPage(flags: readonly string[], isReady = true): Promise<OpenedPage> {
-  const page = launch(['page', '--listen', '127.0.0.1:0', ...flags]);
+export async function openClusterPage(
+  flags: readonly string[],
+  isReady = true,
+  environment: Readonly<Record<string, string>> = {},
+): Promise<OpenedPage> {
+  const page = launch(['page', '--listen', '127.0.0.1:0', ...flags], environment);
   const [, url = ''] = await page.line(/^listening on (.*)$/);
   const get = async (target: string, token?: string) => {
     const headers: Record<string, string> = token === undefined ? {} : { authorization: `Bearer ${token}` };

@@ -1,4 +1,6 @@
-import { describe, expect, test } from 'vitest';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import path from 'node:path';
+import { describe, expect, onTestFinished, test } from 'vitest';
 import {
   allowedBy,
   callsOf,
@@ -8,8 +10,10 @@ import {
   unusedRights,
 } from '../../support/manifests/access.ts';
 import { operatorCalls, pageCalls, type Operator } from '../../support/manifests/operator-calls.ts';
+import { containerOf } from '../../support/manifests/pod-security.ts';
 import {
   kustomized,
+  manifestsFolder,
   ofKind,
   plainFiles,
   whatKustomizeNeeds,
@@ -112,6 +116,59 @@ describe('the ServiceAccount of the page', () => {
     expect(unusedRights(grantsOf(manifests, account), calls)).toEqual([]);
     expectLeast(manifests, cluster);
   });
+});
+
+describe('the ServiceAccount of the page of one namespace', () => {
+  const overlay = 'overlays/page-single-namespace';
+  const calls = pageCalls({ namespace: 'fleet', watched: 'fleet', asksWho: false });
+
+  test.skipIf(need)(
+    'may do there what the page does, and nothing else, and the operator has what it needs',
+    () => {
+      const manifests = kustomized(overlay);
+      const grants = grantsOf(manifests, { namespace: 'fleet', name: 'fleetkeeper-page' });
+      expect(calls.filter((call) => !allowedBy(grants, call)).map(describeCall)).toEqual([]);
+      expect(unusedRights(grants, calls)).toEqual([]);
+      expectLeast(manifests, {
+        ...cluster,
+        namespace: 'fleet',
+        watched: 'fleet',
+        readsClusterIdentity: false,
+      });
+    },
+  );
+
+  test.skipIf(need)('has no rights outside of it', () => {
+    const kinds = kustomized(overlay).map(({ kind }) => kind);
+    expect(kinds.filter((kind) => kind.startsWith('Cluster') || kind === 'Namespace')).toEqual([]);
+    expect(kinds).toContain('Deployment');
+  });
+
+  test('has the rules of the page of a cluster, in a Role', () => {
+    const [ofCluster] = ofKind(plainFiles('components/page'), 'ClusterRole');
+    const [own] = ofKind(plainFiles('components/page-single-namespace'), 'Role');
+    expect(own?.['rules']).toEqual(ofCluster?.['rules']);
+  });
+});
+
+test.skipIf(need)('with shards, the page reads the Lease of each operator, and no other one', () => {
+  const folder = mkdtempSync(path.join(manifestsFolder, '.test-'));
+  onTestFinished(() => rmSync(folder, { recursive: true }));
+  const lines = [
+    'namespace: fleetkeeper-system',
+    'resources: [../overlays/sharded]',
+    'components: [../components/page, ../components/page-shards]',
+  ];
+  writeFileSync(path.join(folder, 'kustomization.yaml'), lines.join('\n'));
+  const manifests = kustomized(path.basename(folder));
+  const leases = ['fleetkeeper-0-of-3', 'fleetkeeper-1-of-3', 'fleetkeeper-2-of-3'];
+  const grants = grantsOf(manifests, { namespace: cluster.namespace, name: 'fleetkeeper-page' });
+  const calls = pageCalls({ namespace: cluster.namespace, asksWho: false, leases });
+  expect(calls.filter((call) => !allowedBy(grants, call)).map(describeCall)).toEqual([]);
+  expect(unusedRights(grants, calls)).toEqual([]);
+  const page = ofKind(manifests, 'Deployment').find(({ metadata }) => metadata.name === 'fleetkeeper-page');
+  expect(page && containerOf(page).args).toContain('--shards=3');
+  expectLeast(manifests, { ...cluster, leases });
 });
 
 test('no role has a wildcard, and none gives more rights than its holder has', () => {

@@ -152,6 +152,23 @@ describe('the pod of the page', () => {
     ]);
     expect(podOf(page).volumes).toEqual([{ name: 'tmp', emptyDir: { sizeLimit: '64Mi' } }]);
   });
+
+  test.skipIf(need)('of one namespace lists there alone, by the name that it has there', () => {
+    const page = ofKind(kustomized('overlays/page-single-namespace'), 'Deployment').find(
+      ({ metadata }) => metadata.name === 'fleetkeeper-page',
+    );
+    if (!page) throw new Error('the overlay has a page');
+    expect(containerOf(page).args).toEqual([
+      'page',
+      '--source=kubernetes',
+      '--listen=0.0.0.0:8080',
+      '--page-host=fleetkeeper-page',
+      '--page-host=fleetkeeper-page.$(POD_NAMESPACE).svc',
+      '--page-token-file=/etc/fleetkeeper-page/tokens',
+      '--watch-namespaces=$(POD_NAMESPACE)',
+    ]);
+    expect(violations(podOf(page))).toEqual([]);
+  });
 });
 
 test.skipIf(need).each(Object.entries(overlays))('%s runs the operators that it says', (folder, expected) => {

@@ -1,5 +1,6 @@
 /** The answers themselves: problems, the tree, pages. */
 import { describe, expect, test } from 'vitest';
+import type { Reader } from '../../../src/read-api/fleet/reader.ts';
 import type { AccountNow } from '../../../src/read-api/fleet/source.ts';
 import type { ObjectKey } from '../../../src/resources/index.ts';
 import { SeededRandom } from '../../support/seeded-random.ts';
@@ -338,6 +339,15 @@ describe('pages', () => {
   });
 });
 
+test('a search finds what runs an image', async () => {
+  const source = new FakeSource([
+    recordOf(service('web'), { spec: { image: 'ghcr.io/acme/Web:2' } }),
+    recordOf(service('other'), { spec: { image: { not: 'acme/web:2' } } }),
+  ]);
+  const { body } = await ask(createWorld(source), '/api/v1/objects?q=acme/web');
+  expect(body.items.map(({ name }: Json) => name)).toEqual(['web']);
+});
+
 describe('the timeline', () => {
   test('has the newest first, by object and account; pages continue where they ended', async () => {
     const source = new FakeSource([
@@ -362,5 +372,33 @@ describe('the timeline', () => {
     expect(await all('account=default/two')).toHaveLength(150);
     expect(await all(`object=${service('a')}&to=${new Date(startMs).toISOString()}`)).toHaveLength(300);
     expect(await all(`from=${new Date(startMs).toISOString()}`)).toEqual([]);
+  });
+
+  test('ends where the entries of its reader end, however many of others lie between and before (GI2)', async () => {
+    const mine = service('mine', 'a');
+    const source = new FakeSource([recordOf(mine), recordOf(service('theirs', 'b'))]);
+    const put = (object: ObjectKey) => {
+      const number = source.intents.length + 1;
+      source.intents.push({ number, intent: intentOf(object, { idempotencyKey: `k${number}` }) });
+    };
+    const others = (count: number) => {
+      for (let index = 0; index < count; index++) put(service('theirs', 'b'));
+    };
+    others(1500);
+    put(mine);
+    others(2500);
+    put(mine);
+    others(1500);
+    const reader: Reader = { namespaces: new Set(['a']) };
+    const shown = createWorld(source, { access: { reader: async () => reader } });
+    const page = async (query: string) => {
+      const { body } = await ask(shown, `/api/v1/timeline?${query}`);
+      return { items: body.items.map(({ idempotencyKey }: Json) => idempotencyKey), next: body.next };
+    };
+    expect(await page('limit=100')).toEqual({ items: ['k4002', 'k1501'], next: null });
+    expect(await page(`account=b/default`)).toEqual({ items: [], next: null });
+    const first = await page('limit=1');
+    expect(first.items).toEqual(['k4002']);
+    expect(await page(`limit=1&cursor=${first.next}`)).toMatchObject({ items: ['k1501'] });
   });
 });

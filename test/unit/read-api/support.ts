@@ -2,6 +2,7 @@
 import { digestKey, systemRandom } from '../../../src/base/index.ts';
 import { open, type Access } from '../../../src/read-api/access/access.ts';
 import { hostRule } from '../../../src/read-api/access/hosts.ts';
+import { readsAll, seesKey, type Reader } from '../../../src/read-api/fleet/reader.ts';
 import type {
   AccountNow,
   DocumentProblem,
@@ -167,12 +168,14 @@ export class FakeSource implements FleetSource {
   }
 
   journal(key: ObjectKey): Intent[] {
-    return this.timeline(undefined, 1000).flatMap(({ intent }) => (intent.object === key ? [intent] : []));
+    return this.timeline(readsAll, undefined, 1000).flatMap(({ intent }) =>
+      intent.object === key ? [intent] : [],
+    );
   }
 
-  timeline(before = Infinity, limit = 200): NumberedIntent[] {
+  timeline(reader: Reader, before = Infinity, limit = 200): NumberedIntent[] {
     return this.intents
-      .filter(({ number }) => number < before)
+      .filter(({ number, intent }) => number < before && seesKey(reader, intent.object))
       .toReversed()
       .slice(0, limit);
   }

@@ -91,9 +91,13 @@ function lasts({ runwaySeconds }: Account): unknown {
   return years >= 2 ? `${years.toLocaleString('en-US')} years` : duration(1000 * runwaySeconds);
 }
 
+/** Entries among the rest; a view of their own has all. */
+const ledgerShown = 8;
+
 /** `origin`: of this listener, for the command. */
 export function accountView(detail: AccountDetail, origin: string, now: Now): TemplateResult {
   const { account, quotas, services, volumes, ledger } = detail;
+  const newest = ledger.items.slice(0, ledgerShown);
   const { name } = account;
   return html`
     <header class="top">
@@ -124,7 +128,7 @@ export function accountView(detail: AccountDetail, origin: string, now: Now): Te
     </dl>
     ${part('Services', services.total, services.items.length, hrefOf('services', { account: name }), servicesTable(services.items, now, false))}
     ${part('Volumes', volumes.total, volumes.items.length, hrefOf('volumes', { account: name }), volumesTable(volumes.items, now, false))}
-    ${part('Ledger', ledger.total, ledger.items.length, hrefOf('ledger', { account: name }), ledgerTable(ledger.items, now))}
+    ${part('Ledger', ledger.total, newest.length, hrefOf('ledger', { account: name }), ledgerTable(newest, now))}
     <section class="panel" aria-labelledby="quotas">
       <header><h2 id="quotas">Quotas</h2></header>
       <div class="body stack">${quotas.map(quota)}</div>

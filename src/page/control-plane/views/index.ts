@@ -42,6 +42,7 @@ export interface PageModel extends Connected {
   /** Of this listener. */
   readonly origin: string;
   readonly onFilter: ListModel<unknown>['onFilter'];
+  readonly onType: ListModel<unknown>['onType'];
 }
 
 type Known = Exclude<ViewName, 'unknown'>;
@@ -79,8 +80,10 @@ export function pageView(model: PageModel, now: Now): TemplateResult {
   }));
   const banners = html`${connectionBanner(model)} ${outdatedBanner(model)}
   ${summary && route.view !== 'faults' ? faultsBanner(summary) : nothing}`;
-  const footer = html`${connectionState(model)} ${summary ? pace(summary) : nothing}`;
-  return layout({ name: 'Control plane', links, footer, banners }, content(model, now));
+  const connection = connectionState(model);
+  const footer = summary ? pace(summary) : nothing;
+  const title = titleOf(route);
+  return layout({ name: 'Control plane', title, connection, links, footer, banners }, content(model, now));
 }
 
 /** Prices are of the platform's hours. */
@@ -117,7 +120,8 @@ function content(model: PageModel, now: Now): TemplateResult {
   const loading = html`<p class="muted" aria-busy="true">Loading …</p>`;
   if (view === 'capacity') return summary ? capacityView(summary) : loading;
   if (data === undefined) return loading;
-  const list = <Item>() => ({ query, window: data as Window<Item>, onFilter: model.onFilter });
+  const { onFilter, onType } = model;
+  const list = <Item>() => ({ query, window: data as Window<Item>, onFilter, onType });
   switch (view) {
     case 'accounts':
       return accountsView(list<Account>(), summary);

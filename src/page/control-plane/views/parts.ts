@@ -13,6 +13,8 @@ export interface ListModel<Item> {
   readonly window: Window<Item>;
   /** `query`: without what is empty. */
   readonly onFilter: (view: ListName, query: Query) => void;
+  /** The same, while somebody types. */
+  readonly onType: (view: ListName, query: Query) => void;
 }
 
 /** What is stopped is not well: it does no work. */
@@ -51,7 +53,7 @@ export function place({
 /** `noun`: of one item. */
 export function listView<Item>(
   view: ListName,
-  { query, window, onFilter }: ListModel<Item>,
+  { query, window, onFilter, onType }: ListModel<Item>,
   {
     title,
     noun,
@@ -76,7 +78,7 @@ export function listView<Item>(
         <p>${counted(total, noun, noun === 'entry' ? 'entries' : undefined)}</p>
       </div>
     </header>
-    ${lead ?? nothing} ${states ? filters(view, query, states, onFilter) : nothing}
+    ${lead ?? nothing} ${states ? filters(view, query, states, { onFilter, onType }) : nothing}
     <section class="panel" aria-label=${title}>
       ${
         items.length === 0
@@ -104,12 +106,12 @@ function filters(
   view: ListName,
   query: Query,
   states: readonly string[],
-  onFilter: ListModel<unknown>['onFilter'],
+  { onFilter, onType }: Pick<ListModel<unknown>, 'onFilter' | 'onType'>,
 ): TemplateResult {
-  const set = (name: string) => (event: Event) => {
+  const filtered = (name: string, event: Event) => {
     const { value } = event.target as HTMLInputElement;
     const { offset: _, ...rest } = query;
-    onFilter(view, { ...rest, [name]: value });
+    return { ...rest, [name]: value };
   };
   const { account } = query;
   return html`<form class="filters" role="search" @submit=${(event: Event) => event.preventDefault()}>
@@ -120,13 +122,13 @@ function filters(
         maxlength="256"
         .value=${query['q'] ?? ''}
         placeholder="part of a name"
-        @change=${set('q')}
+        @input=${(event: Event) => onType(view, filtered('q', event))}
     /></label>
     ${
       states.length === 0
         ? nothing
         : html`<label
-            >State<select name="state" @change=${set('state')}>
+            >State<select name="state" @change=${(event: Event) => onFilter(view, filtered('state', event))}>
               <option value="" ?selected=${!query['state']}>all</option>
               ${states.map((name) => html`<option value=${name} ?selected=${query['state'] === name}>${name}</option>`)}
             </select></label
@@ -197,8 +199,8 @@ function serviceRow(service: Service, now: Now, withAccount: boolean): TemplateR
       <div class="muted small">${image}</div>
       ${endpoint === null ? nothing : html`<div class="small">${endpointLink(endpoint)}</div>`}
     </td>
-    ${withAccount ? html`<td>${accountLink(account)}</td>` : nothing}
-    <td class="wide">${withTimes(error ?? newsOf(service), now)}</td>
+    ${withAccount ? html`<td class="owner">${accountLink(account)}</td>` : nothing}
+    <td class="news">${withTimes(error ?? newsOf(service), now)}</td>
     <td>
       <span class="nowrap">${place(service)}</span>
       <div class="muted small">${sizeOf(service)}</div>
