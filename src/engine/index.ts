@@ -33,6 +33,8 @@ export type { ShedFor } from './money/shedding.ts';
 export * from './money/funds.ts';
 export * from './money/money.ts';
 export * from './outcomes/capacity-memory.ts';
+export * from './problems/announcements.ts';
+export * from './problems/trouble.ts';
 export * from './reconciler.ts';
 export * from './step-policy.ts';
 export type { GuardedStep, StepGuard } from './step-guard.ts';

@@ -140,7 +140,8 @@ const innerRooms: Readonly<Record<string, Readonly<Record<string, readonly strin
     outcomes: ['fleet', 'money'],
     observation: ['fleet', 'outcomes'],
     admission: ['fleet', 'money', 'outcomes'],
-    top: ['fleet', 'money', 'outcomes', 'observation', 'admission'],
+    problems: [],
+    top: ['fleet', 'money', 'outcomes', 'observation', 'admission', 'problems'],
   },
   cli: {
     flags: ['top'],
