@@ -115,6 +115,7 @@ export const eventReasons = {
       also: ['fact'],
       severity: 'warning',
       whose: 'user',
+      announced: true,
       remedy: 'Make things smaller or fewer, or raise the limit.',
       see: 'concepts/money.md#shedding',
     },
@@ -134,6 +135,7 @@ export const eventReasons = {
   BudgetNearLimit: event('A threshold of `warnAt` of the Budget is reached.', {
     severity: 'warning',
     whose: 'user',
+    announced: true,
     see: 'concepts/money.md#budgets',
   }),
   BudgetPassed: event(
@@ -141,6 +143,7 @@ export const eventReasons = {
     {
       severity: 'critical',
       whose: 'user',
+      announced: true,
       remedy: 'Make things smaller or fewer, or raise the limit.',
       see: 'concepts/money.md#budgets',
     },

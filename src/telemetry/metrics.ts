@@ -6,6 +6,7 @@
  */
 import { Counter, Gauge, Histogram, Registry } from 'prom-client';
 import { budgetMetrics } from './budget-metrics.ts';
+import { notificationMetrics } from './notification-metrics.ts';
 import { pageMetrics } from './page-metrics.ts';
 import { replicaMetrics } from './replica-metrics.ts';
 
@@ -27,6 +28,7 @@ export function createMetrics() {
     ...budgetMetrics(registers),
     ...kubernetesMetrics(registers),
     ...pageMetrics(registers),
+    ...notificationMetrics(registers),
   };
 }
 

@@ -12,7 +12,7 @@
  * | `Waiting`, `Working` | `Reconciling` is True, by the kind of its reason                                        |
  * | `Healthy`, `Down`, `Waiting`, `Unknown` | `Ready`: True; False and not usable; False; Unknown                    |
  */
-import { aboutReason, accountOfRecord, isTroubled } from '../../engine/index.ts';
+import { aboutReason, accountOfRecord, isTroubled, withoutAmounts } from '../../engine/index.ts';
 import type { ReasonEntry } from '../../reasons/index.ts';
 import {
   accountPlaceOf,
@@ -25,7 +25,6 @@ import { nextStep } from '../../shown/description.ts';
 import { conditionOf, stateOf, statusEntries, textOf, type StatusEntry } from '../../shown/entries.ts';
 import type { Intent, ObjectRecord } from '../../state/index.ts';
 import type { Health, Row } from '../schemas/parts.ts';
-import { withoutAmounts } from './amounts.ts';
 import { refusalsOf, sentenceOf } from './sentence.ts';
 
 export type LabelSet = Readonly<Record<string, string>>;

@@ -1,5 +1,6 @@
 /** What a Notification remembers, as it is stored. Times in Unix milliseconds. Of objects it has hashes only (engine/problems/trouble.ts). */
 import type { Severity } from '../../reasons/index.ts';
+import type { LabelSelector } from './budget.ts';
 
 export type AnnouncedType = 'opened' | 'reminder' | 'ended';
 
@@ -80,4 +81,32 @@ export interface NotificationTerms {
   readonly afterSeconds?: number | undefined;
   readonly repeatHours: number;
   readonly maxPerHour: number;
+}
+
+/** Of which objects. Absent: of all. */
+export interface NotificationMatch {
+  /** Absent: its own. */
+  readonly namespaces?: readonly string[] | undefined;
+  readonly kinds?: readonly string[] | undefined;
+  readonly reasons?: readonly string[] | undefined;
+  readonly severities?: readonly Severity[] | undefined;
+  readonly labels?: LabelSelector | undefined;
+}
+
+/** A key of a Secret of the same namespace. */
+export interface SecretKey {
+  readonly name: string;
+  readonly key: string;
+}
+
+export interface SinkReference {
+  readonly form: 'webhook' | 'slack';
+  readonly url: SecretKey;
+  readonly signingKey?: SecretKey | undefined;
+}
+
+export interface Announcing {
+  readonly terms: NotificationTerms;
+  readonly match: NotificationMatch;
+  readonly sink: SinkReference;
 }
