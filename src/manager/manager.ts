@@ -30,6 +30,7 @@ import {
   listsOf,
   noNotices,
   type AccountHandle,
+  type PassResult,
 } from '../engine/index.ts';
 import { annotations, accountKey, type ObjectKey } from '../resources/index.ts';
 import type { StateStore } from '../state/index.ts';
@@ -287,13 +288,17 @@ export class Manager {
       isSelected: selects,
       onFailedPass: this.#options.onFailedPass,
       onPass: (key, result, durationMs) => {
-        if (result.removed) this.#passed.delete(key);
-        else this.#passed.add(key);
         readyLog?.passed(key);
-        this.#announcer?.passed(key, result);
+        this.#afterPass(key, result);
         onPass?.(key, result, durationMs);
       },
     });
+  }
+
+  #afterPass(key: ObjectKey, result: PassResult): void {
+    if (result.removed) this.#passed.delete(key);
+    else this.#passed.add(key);
+    this.#announcer?.passed(key, result);
   }
 
   #createMoney(fleet: Fleet): Money {

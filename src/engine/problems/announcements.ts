@@ -378,8 +378,11 @@ function longestFirst(left: Trouble, right: Trouble): number {
 }
 
 function worstFirst(left: readonly Trouble[], right: readonly Trouble[]): number {
-  const rank = (group: readonly Trouble[]) => ranks[group[0]?.severity ?? 'info'];
-  return rank(left) - rank(right) || (left[0]?.sinceMs ?? 0) - (right[0]?.sinceMs ?? 0);
+  return rankOf(left) - rankOf(right) || (left[0]?.sinceMs ?? 0) - (right[0]?.sinceMs ?? 0);
 }
 
 const ranks = { critical: 0, warning: 1, info: 2 } as const;
+
+function rankOf([first]: readonly Trouble[]): number {
+  return ranks[first?.severity ?? 'info'];
+}

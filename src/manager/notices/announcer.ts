@@ -4,7 +4,7 @@
  *     trouble moves, or a message was answered ──> the pass of the Notification: what is announced, saved ──> its messages are sent
  *
  * A message is sent only when the state that asks for it is saved. After a restart or a takeover, the saved state asks for what was not
- * accepted. What a happening was about is in memory only: one that was not delivered before a restart is given up, and counted.
+ * accepted. What a occurrence was about is in memory only: one that was not delivered before a restart is given up, and counted.
  */
 import type { SinkTerms, SinkTransport } from '../../api/index.ts';
 import { digestOf, type Clock, type Random } from '../../base/index.ts';
@@ -38,7 +38,7 @@ import {
 import type { ObjectRecord, StateStore } from '../../state/index.ts';
 import type { Logger, Metrics } from '../../telemetry/index.ts';
 import { Deliveries } from './deliveries.ts';
-import { messageOf, namesOf, type Happening } from './messages.ts';
+import { messageOf, namesOf, type Occurrence } from './messages.ts';
 import { TroubleWatch } from './trouble-watch.ts';
 
 /** What the person who starts the process decides. */
@@ -64,7 +64,7 @@ export interface AnnouncerOptions extends NoticeTerms {
 
 /** Of a Notification, what its last look was made of. */
 interface Seen {
-  /** How many events of the deliveries, and of happenings, it had. */
+  /** How many events of the deliveries, and of occurrences, it had. */
   readonly delivered: number;
   readonly happened: number;
 }
@@ -76,16 +76,16 @@ interface Concerned {
   readonly labels: Readonly<Record<string, string>>;
 }
 
-/** Happenings whose message waits, of a Notification. */
+/** Occurrences whose message waits, of a Notification. */
 const rememberedAtMost = 200;
-const kindsThatAnnounce = managedKinds.filter((kind) => traitsOf(kind).announces);
+const kindsThatAnnounce = managedKinds.filter((kind) => 'announces' in traitsOf(kind));
 
 export class Announcer implements Notices {
   readonly #options: AnnouncerOptions;
   readonly #watch: TroubleWatch;
   readonly #deliveries: Deliveries;
   readonly #seen = new Map<ObjectKey, Seen>();
-  readonly #happened = new Map<ObjectKey, Happening[]>();
+  readonly #happened = new Map<ObjectKey, Occurrence[]>();
   /** Of what is open, for the message about its end. */
   readonly #names = new Map<string, ObjectKey>();
 
@@ -148,7 +148,7 @@ export class Announcer implements Notices {
   /** After the pass of any object. */
   passed(key: ObjectKey, { removed, news = [] }: Pick<PassResult, 'removed' | 'news'>): void {
     for (const each of news) this.#note(key, each);
-    if (!traitsOf(parseObjectKey(key).kind).announces) return;
+    if (!('announces' in traitsOf(parseObjectKey(key).kind))) return;
     if (removed) return this.#forget(key);
     const record = this.#options.store.record(key);
     if (!record || !this.#watch.troubles) return;
@@ -156,10 +156,10 @@ export class Announcer implements Notices {
     this.#seen.delete(key);
     this.#deliveries.taken(key, delivered);
     const taken = (this.#happened.get(key) ?? []).splice(0, happened);
-    this.#offer(key, record.kind as StoredNotification, new Map(taken.map((each) => [each.id, each])));
+    this.#offer(key, record.kind, new Map(taken.map((each) => [each.id, each])));
   }
 
-  #offer(key: ObjectKey, state: StoredNotification, happened: ReadonlyMap<string, Happening>): void {
+  #offer(key: ObjectKey, state: StoredNotification, happened: ReadonlyMap<string, Occurrence>): void {
     const due = dueMessages(state);
     const { pageUrl, store } = this.#options;
     const { troubles = new Map<string, Trouble>() } = this.#watch;
@@ -167,7 +167,7 @@ export class Announcer implements Notices {
     const names = (reason: string, hashes: readonly string[]) =>
       namesOf(reason, hashes, this.#names, () => this.#visible(key, store.everyKey()));
     this.#deliveries.offer(key, due, (each) =>
-      messageOf(each, { state, troubles, names, pageUrl, happening: happened.get(each.id) }),
+      messageOf(each, { state, troubles, names, pageUrl, occurrence: happened.get(each.id) }),
     );
   }
 
@@ -195,7 +195,7 @@ export class Announcer implements Notices {
     if (!entry.announced || !record) return;
     const at = clock.wallMs();
     const isLimited = operatorNamespace !== undefined;
-    const happening: Happening = {
+    const occurrence: Occurrence = {
       id: digestOf([record.uid, reason, at]).slice(0, 32),
       key,
       reason,
@@ -207,9 +207,9 @@ export class Announcer implements Notices {
     };
     for (const { key: to } of this.#notifications()) {
       const announcing = this.#announcing(to);
-      if (!announcing || !this.#concerns(to, announcing.match, happening)) continue;
+      if (!announcing || !this.#concerns(to, announcing.match, occurrence)) continue;
       const all = this.#happened.get(to) ?? [];
-      if (all.length < rememberedAtMost) this.#happened.set(to, [...all, happening]);
+      if (all.length < rememberedAtMost) this.#happened.set(to, [...all, occurrence]);
       recheck(to);
     }
   }

@@ -15,7 +15,7 @@ import {
 
 export interface Message {
   readonly formatVersion: 1;
-  /** Of the problem or happening: the same from its beginning to its end. */
+  /** Of the problem or occurrence: the same from its beginning to its end. */
   readonly id: string;
   readonly type: DueMessage['type'];
   readonly at: string;
@@ -32,7 +32,7 @@ export interface Message {
   readonly link?: string;
 }
 
-export interface Happening {
+export interface Occurrence {
   readonly id: string;
   readonly key: ObjectKey;
   readonly reason: string;
@@ -48,7 +48,7 @@ export interface MessageSources {
   readonly troubles: ReadonlyMap<string, Trouble>;
   /** The objects behind hashes, as far as they are known. */
   readonly names: (reason: string, hashes: readonly string[]) => readonly ObjectKey[];
-  readonly happening: Happening | undefined;
+  readonly occurrence: Occurrence | undefined;
   readonly pageUrl: string | undefined;
 }
 
@@ -57,9 +57,9 @@ const longestMessage = 1024;
 
 /** Undefined: nobody knows any more what it was about. */
 export function messageOf(due: DueMessage, sources: MessageSources): Message | undefined {
-  const { state, happening } = sources;
+  const { state, occurrence } = sources;
   if (due.type === 'digest') return digestOf(due, state);
-  if (due.type === 'happened') return happening && happened(due, happening, sources);
+  if (due.type === 'happened') return occurrence && happened(due, occurrence, sources);
   const found = state.announcements?.find(({ id }) => id === due.id);
   return found && announced(due, found, sources);
 }
@@ -84,8 +84,8 @@ function announced(due: DueMessage, found: StoredAnnouncement, sources: MessageS
   };
 }
 
-function happened(due: DueMessage, happening: Happening, sources: MessageSources): Message {
-  const { key, reason, severity, account, message } = happening;
+function happened(due: DueMessage, occurrence: Occurrence, sources: MessageSources): Message {
+  const { key, reason, severity, account, message } = occurrence;
   return {
     ...frame(due, sources, [key]),
     since: null,

@@ -28,13 +28,13 @@ export class TestSink {
       let text = '';
       request.on('data', (part: Buffer) => (text += part.toString()));
       request.on('end', () => {
-        void this.#take(request.headers, text).then((reply) => {
-          response.writeHead(reply.status, reply.headers).end(reply.body);
-        });
+        void this.#take(request.headers, text).then((reply) =>
+          response.writeHead(reply.status, reply.headers).end(reply.body),
+        );
       });
     }).listen(0, '127.0.0.1');
     await new Promise((resolve) => server.once('listening', resolve));
-    onTestFinished(() => void server.close().closeAllConnections());
+    onTestFinished(() => server.close().closeAllConnections());
     this.url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
     return this;
   }

@@ -457,6 +457,9 @@ const mayWalk = new Set([
   'engine/money/reservations.ts',
   'engine/outcomes/capacity-memory.ts',
   'manager/cluster-objects.ts',
+  // What ended after a restart is found by its hash.
+  'manager/notices/announcer.ts',
+  'manager/notices/trouble-watch.ts',
   'manager/ready-log.ts',
 ]);
 
