@@ -130,6 +130,15 @@ describe('a problem', () => {
     expect(bench.state.announcements).toEqual([]);
   });
 
+  test('that ends while its beginning is under way has its end announced behind it', () => {
+    const bench = new Bench();
+    bench.troubles = [trouble('web')];
+    bench.after(30 * second);
+    bench.troubles = [];
+    bench.after(second).after(60 * second);
+    expect([bench.deliver(), bench.deliver(), bench.open]).toEqual([['opened'], ['ended'], 0]);
+  });
+
   test('is never repeated with `repeatHours: 0`', () => {
     const bench = new Bench();
     bench.terms = { ...usual, repeatHours: 0 };
