@@ -7,7 +7,7 @@
  * An address in the text of a URL is checked directly. A name is checked when it is resolved for a connection, which
  * then uses the checked address. IPv4 written as IPv6 (`::ffff:…`) is matched by the rules for IPv4.
  */
-import { lookup as systemLookup, type LookupAddress } from 'node:dns';
+import { lookup as systemLookup, type LookupAddress, type LookupAllOptions } from 'node:dns';
 import { BlockList, isIP, isIPv6, type LookupFunction } from 'node:net';
 
 /** Not for anybody. */
@@ -39,24 +39,85 @@ function addresses({ loopback }: { readonly loopback: boolean }): BlockList {
   return list;
 }
 
+/** What is never connected to. */
+export interface Never {
+  check(address: string, family: 'ipv4' | 'ipv6'): boolean;
+}
+
+const loopback = listOf('127.0.0.0/8', '::1/128');
+/** RFC 1918, RFC 6598, unique local, site-local; for protocols and benchmarks. */
+const privateRanges = listOf(
+  '10.0.0.0/8',
+  '172.16.0.0/12',
+  '192.168.0.0/16',
+  '100.64.0.0/10',
+  '192.0.0.0/24',
+  '198.18.0.0/15',
+  'fc00::/7',
+  'fec0::/10',
+);
+
+function listOf(...subnets: string[]): BlockList {
+  const list = new BlockList();
+  for (const subnet of subnets) {
+    const [address = '', bits] = subnet.split('/');
+    list.addSubnet(address, Number(bits), isIPv6(address) ? 'ipv6' : 'ipv4');
+  }
+  return list;
+}
+
+/** What a person allows beside public addresses. */
+export interface AllowedRanges {
+  readonly allowLoopback: boolean;
+  readonly allowPrivate: boolean;
+}
+
+/** All but public addresses and what is allowed. */
+export function neverBeside({ allowLoopback, allowPrivate }: AllowedRanges): Never {
+  const lists = [
+    neverConnected,
+    ...(allowLoopback ? [] : [loopback]),
+    ...(allowPrivate ? [] : [privateRanges]),
+  ];
+  return {
+    check: (address, family) => lists.some((list) => list.check(address, family)),
+  };
+}
+
+/** All but this machine. */
+export const neverButLoopback: Never = {
+  check: (address, family) => !loopback.check(address, family),
+};
+
 /** The address in the URL `url`, if it has one in the place of a name and it is among `never`. */
-export function forbiddenAddress(url: string, never: BlockList): string | undefined {
+export function forbiddenAddress(url: string, never: Never): string | undefined {
   if (!URL.canParse(url)) return undefined;
   const host = new URL(url).hostname.replace(/^\[|\]$/g, '');
   return isIP(host) !== 0 && isForbidden(host, never) ? host : undefined;
 }
 
-function isForbidden(address: string, never: BlockList): boolean {
+function isForbidden(address: string, never: Never): boolean {
   return never.check(address, isIPv6(address) ? 'ipv6' : 'ipv4');
 }
+
+/** The system's resolver, or that of a test. */
+export type Lookup = (
+  hostname: string,
+  options: LookupAllOptions,
+  callback: (error: NodeJS.ErrnoException | null, found: LookupAddress[]) => void,
+) => void;
 
 /** A name leads to an address that is never connected to. */
 export class ForbiddenAddress extends Error {}
 
 /** Resolves as the system does, and fails with `refusal` when one of the addresses is among `never`. */
-export function checkedLookup(never: BlockList, refusal: (address: string) => string): LookupFunction {
+export function checkedLookup(
+  never: Never,
+  refusal: (address: string) => string,
+  lookup: Lookup = systemLookup,
+): LookupFunction {
   return (hostname, options, callback) => {
-    systemLookup(hostname, { ...options, all: true }, (error, found: LookupAddress[]) => {
+    lookup(hostname, { ...options, all: true }, (error, found) => {
       if (error) return callback(error, '', undefined);
       const bad = found.find(({ address }) => isForbidden(address, never));
       const [first] = found;

@@ -7,5 +7,6 @@ export * from './limiter.ts';
 export * from './outcome.ts';
 export * from './prometheus-query.ts';
 export * from './refusal-meanings.ts';
+export * from './sink.ts';
 export * from './transport.ts';
 export * as wire from './wire.ts';

@@ -3,7 +3,7 @@
  * the state file. A port that is not given is the real one, which each command loads only when it needs
  * it.
  */
-import type { EndpointProbe, Transport, TransportLimits } from '../api/index.ts';
+import type { EndpointProbe, SinkTerms, SinkTransport, Transport, TransportLimits } from '../api/index.ts';
 import type { Clock } from '../base/index.ts';
 import type { WatchFolder } from '../desired/index.ts';
 import type { createHealthServer } from '../http/index.ts';
@@ -22,6 +22,8 @@ export interface Ports {
   readonly network?: {
     readonly createTransport: (clock: Clock, limits?: TransportLimits) => Transport;
     readonly createEndpointProbe: (clock: Clock) => EndpointProbe;
+    /** To sinks of Notifications. */
+    readonly createSinkTransport: (clock: Clock, terms: SinkTerms) => SinkTransport;
     /** To clusters. */
     readonly dispatcher: NonNullable<ConnectOptions['dispatcher']>;
   };

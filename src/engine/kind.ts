@@ -57,6 +57,7 @@ import type { Marks } from './fleet/marks.ts';
 import type { Money, ObjectNews } from './money/money.ts';
 import type { CapacityMemory } from './outcomes/capacity-memory.ts';
 import type { Observed } from './observation/observe.ts';
+import type { Notices } from './problems/notices.ts';
 
 export type AnyRemote = wire.Service | wire.Volume | wire.Template | wire.Registry;
 
@@ -70,6 +71,7 @@ export interface KindOptions {
   readonly clock: Clock;
   readonly readiness: Readiness<ObjectKey>;
   readonly measurements: Measurements<ObjectKey>;
+  readonly notices: Notices;
   readonly registrations: ActivityRegistrations;
   readonly random: Random;
   readonly mode: 'manage' | 'preview';

@@ -12,6 +12,7 @@ import type { Kinds } from './kind.ts';
 import type { Money } from './money/money.ts';
 import type { CapacityMemory } from './outcomes/capacity-memory.ts';
 import type { Owner } from './plan/index.ts';
+import type { Notices } from './problems/notices.ts';
 import type { StepGuard } from './step-guard.ts';
 import type { StepPolicy } from './step-policy.ts';
 
@@ -29,6 +30,7 @@ export interface ReconcilerOptions extends Pick<ExchangeOptions, 'isSelected'> {
   readonly kinds: Kinds;
   readonly readiness: Readiness<ObjectKey>;
   readonly measurements: Measurements<ObjectKey>;
+  readonly notices: Notices;
   readonly registrations: ActivityRegistrations;
   /** In a cluster: makes the resources of what an object owns as its roster requires, once that is durable. */
   readonly ownedResources?: { sync(owner: ObjectKey): Promise<void> } | undefined;

@@ -3,6 +3,7 @@ import { account } from './account/declaration.ts';
 import { budget } from './budget/declaration.ts';
 import { containerService } from './container-service/declaration.ts';
 import { imageRegistry } from './image-registry/declaration.ts';
+import { notification } from './notification/declaration.ts';
 import { protectedTask } from './protected-task/declaration.ts';
 import { serviceFleet } from './service-fleet/declaration.ts';
 import { serviceTemplate } from './service-template/declaration.ts';
@@ -17,4 +18,5 @@ export const declarations = {
   [imageRegistry.name]: imageRegistry,
   [protectedTask.name]: protectedTask,
   [budget.name]: budget,
+  [notification.name]: notification,
 };

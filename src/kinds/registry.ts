@@ -4,6 +4,7 @@ import { account } from './account/kind.ts';
 import { budget } from './budget/kind.ts';
 import { containerService } from './container-service/kind.ts';
 import { imageRegistry } from './image-registry/kind.ts';
+import { notification } from './notification/kind.ts';
 import { protectedTask } from './protected-task/kind.ts';
 import { serviceFleet } from './service-fleet/kind.ts';
 import { serviceTemplate } from './service-template/kind.ts';
@@ -18,4 +19,5 @@ export const kinds: Kinds = {
   ImageRegistry: imageRegistry,
   ProtectedTask: protectedTask,
   Budget: budget,
+  Notification: notification,
 };

@@ -5,6 +5,7 @@ export * from './account-keys.ts';
 export * from './account-specs.ts';
 export * from './accounts.ts';
 export * from './manager.ts';
+export type { ManagerOptions } from './manager-options.ts';
 export * from './operator.ts';
 export * from './preview.ts';
 export type * from './plan-trouble.ts';

@@ -6,15 +6,9 @@
  * deletes and releases nothing.
  */
 import { HeartbeatLoop } from '../activities/index.ts';
-import {
-  createEndpointProbe,
-  type EndpointProbe,
-  type PrometheusAddress,
-  type Transport,
-  type TransportLimits,
-} from '../api/index.ts';
-import type { Clock, Random, Timer } from '../base/index.ts';
-import { accountsIn, type DesiredSnapshot, type DesiredSource } from '../desired/index.ts';
+import { createEndpointProbe } from '../api/index.ts';
+import type { Timer } from '../base/index.ts';
+import { accountsIn, type DesiredSnapshot } from '../desired/index.ts';
 import { kinds } from '../kinds/index.ts';
 import {
   ReadinessWatch,
@@ -35,79 +29,19 @@ import {
   Reconciler,
   hasOpenWork,
   listsOf,
+  noNotices,
   type AccountHandle,
-  type Grace,
-  type ObjectNews,
-  type Jobs,
   type PassResult,
-  type ReconcilerOptions,
-  type StepPolicy,
-  type StepGuard,
 } from '../engine/index.ts';
 import { annotations, accountKey, type ObjectKey } from '../resources/index.ts';
 import type { StateStore } from '../state/index.ts';
-import type { Logger, Metrics } from '../telemetry/index.ts';
-import type { EnvironmentAccount } from './account-keys.ts';
 import { AccountRegistry } from './accounts.ts';
 import { accountChecks, livenessChecks, sourceChecks, type HealthCheck } from './health.ts';
+import type { ManagerOptions } from './manager-options.ts';
 import { createMeasurements } from './measurements.ts';
+import { Announcer } from './notices/announcer.ts';
 import { ReadyLog } from './ready-log.ts';
 import { transportsOfProcess } from './transports.ts';
-
-export interface ManagerOptions {
-  readonly source: DesiredSource;
-  readonly store: StateStore;
-  readonly environment: EnvironmentAccount;
-  readonly clock: Clock;
-  readonly random: Random;
-  readonly logger: Logger;
-  readonly metrics: Metrics;
-  /** The network to the control API and to the endpoints of services. A simulation provides its own. */
-  readonly createTransport?: (clock: Clock, limits?: TransportLimits) => Transport;
-  readonly createEndpointProbe?: (clock: Clock) => EndpointProbe;
-  /** Where analyses query a Prometheus. Undefined: their queries have no result. */
-  readonly analysisPrometheus?: PrometheusAddress | undefined;
-  /** How long a request with an unknown outcome may still take effect. */
-  readonly settleMs: number;
-  /** How long an object must be missing from the source before it counts as removed. */
-  readonly grace: Grace;
-  /** The operator has confirmed a mass change. */
-  readonly allowMassChange: boolean;
-  /** The operator has confirmed that what the source lacks is deleted. Undefined: as `allowMassChange`. */
-  readonly allowRemovals?: boolean;
-  /** The identity that the operator has confirmed, for any account. */
-  readonly acceptedIdentity?: string;
-  /** Whether this process may send changes now. If undefined, it always may. */
-  readonly mayAct?: () => boolean;
-  /** Whether it may send heartbeats although it may send no changes. */
-  readonly maySendHeartbeats?: () => boolean;
-  /** Whether passes are suspended until `resume`. Passes of tasks continue. */
-  readonly isSuspended?: () => boolean;
-  /** The states of Jobs in the cluster. Undefined in a folder. */
-  readonly jobs?: Jobs;
-  /** What makes the resources of owned objects. Undefined in a folder. */
-  readonly ownedResources?: (derived: DerivedObjects) => NonNullable<ReconcilerOptions['ownedResources']>;
-  /**
-   * The objects that this process plans and changes, with all that these need (`selection.ts`). The records of all
-   * others, and what they stand for, stay as they are. Undefined: all.
-   */
-  readonly isSelected?: ((key: ObjectKey) => boolean) | undefined;
-  /** The rules of `--policy` about what may be sent. */
-  readonly policy?: StepPolicy | undefined;
-  /** `preview`: plan only. */
-  readonly mode: 'manage' | 'preview';
-  /** Only what it lets pass is done. */
-  readonly guard?: StepGuard | undefined;
-  /** It ends as soon as all is done; default: it lasts. */
-  readonly isOneShot?: boolean;
-  /** The flags that name this state on the command line, for messages that suggest a command. */
-  readonly commandFlags?: string;
-  readonly onPass?: (key: ObjectKey, result: PassResult, durationMs: number) => void;
-  /** It is tried again. */
-  readonly onFailedPass?: (key: ObjectKey, error: unknown) => void;
-  readonly onAccountNews?: (account: string, news: ObjectNews) => void;
-  readonly onSource?: (snapshot: DesiredSnapshot) => void;
-}
 
 const workers = 16;
 /** Between two looks for commands that were left in the state file. */
@@ -119,6 +53,7 @@ export class Manager {
   readonly #readiness: ReadinessWatch<ObjectKey>;
   readonly #measurements: MeasurementWatch<ObjectKey>;
   readonly #heartbeats: HeartbeatLoop<ObjectKey>;
+  readonly #announcer: Announcer | undefined;
   readonly #passed = new Set<ObjectKey>();
   #fleet: Fleet | undefined;
   #money: Money | undefined;
@@ -149,6 +84,9 @@ export class Manager {
       isOneShot: options.isOneShot,
     });
     this.#measurements = createMeasurements(options, onChange);
+    const { notices } = options;
+    const snapshot = () => this.snapshot;
+    this.#announcer = notices && new Announcer({ ...options, ...notices, snapshot, recheck: onChange });
     this.#accounts = new AccountRegistry({
       environment,
       store: options.store,
@@ -244,6 +182,7 @@ export class Manager {
   setWorkMetrics(): void {
     this.#controller?.setWorkMetrics();
     this.#heartbeats.setMetrics();
+    this.#announcer?.setMetrics();
   }
 
   /** Rejects with a `UserError` if the source can't be read at all. */
@@ -261,6 +200,7 @@ export class Manager {
     this.#options.jobs?.listen((namespace, name) => controller.onJobChanged(namespace, name));
     await this.#accept(early.at(-1) ?? snapshot);
     controller.start();
+    this.#announcer?.start();
     if (this.#options.mode === 'manage') this.#watchCommands();
   }
 
@@ -277,6 +217,7 @@ export class Manager {
     await this.#options.source.stop();
     this.#accounts.closeClients();
     await this.#controller?.stop();
+    await this.#announcer?.stop();
     const others = [this.#readiness, this.#measurements, this.#heartbeats];
     await Promise.all([this.#accounts, ...others].map((part) => part.stop()));
   }
@@ -349,12 +290,17 @@ export class Manager {
       isSelected: selects,
       onFailedPass: this.#options.onFailedPass,
       onPass: (key, result, durationMs) => {
-        if (result.removed) this.#passed.delete(key);
-        else this.#passed.add(key);
         readyLog?.passed(key);
+        this.#afterPass(key, result);
         onPass?.(key, result, durationMs);
       },
     });
+  }
+
+  #afterPass(key: ObjectKey, result: PassResult): void {
+    if (result.removed) this.#passed.delete(key);
+    else this.#passed.add(key);
+    this.#announcer?.passed(key, result);
   }
 
   #createMoney(fleet: Fleet): Money {
@@ -368,8 +314,12 @@ export class Manager {
   /** A preview probes and measures nothing. */
   #observers() {
     return this.#options.mode === 'preview'
-      ? { readiness: noReadiness, measurements: noMeasurements }
-      : { readiness: this.#readiness, measurements: this.#measurements };
+      ? { readiness: noReadiness, measurements: noMeasurements, notices: noNotices }
+      : {
+          readiness: this.#readiness,
+          measurements: this.#measurements,
+          notices: this.#announcer ?? noNotices,
+        };
   }
 
   #lists(account: AccountHandle): Lists {

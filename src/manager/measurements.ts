@@ -8,7 +8,7 @@ import {
 } from '../api/index.ts';
 import { MeasurementWatch } from '../observed/index.ts';
 import type { ObjectKey } from '../resources/index.ts';
-import type { ManagerOptions } from './manager.ts';
+import type { ManagerOptions } from './manager-options.ts';
 
 type Options = Pick<
   ManagerOptions,

@@ -32,6 +32,7 @@ import { EndpointMaps } from './endpoint-maps.ts';
 import { collectFleetMetrics } from './fleet-metrics.ts';
 import type { HealthCheck } from './health.ts';
 import { Manager } from './manager.ts';
+import type { NoticeTerms } from './notices/announcer.ts';
 import { OwnedResources } from './owned-resources.ts';
 import { UnusableObjects } from './unusable-objects.ts';
 
@@ -62,6 +63,8 @@ export interface OperatorOptions {
   readonly createTransport?: (clock: Clock, limits?: TransportLimits) => Transport;
   readonly createEndpointProbe?: (clock: Clock) => EndpointProbe;
   readonly analysisPrometheus?: PrometheusAddress | undefined;
+  /** Problems are announced, and counted. Undefined: they are not. */
+  readonly notices?: NoticeTerms | undefined;
   /** The rules of `--policy` about what may be sent. */
   readonly policy?: StepPolicy | undefined;
   readonly clock: Clock;
@@ -222,6 +225,7 @@ export class Operator {
       ownedResources: (derived) =>
         new OwnedResources({ ...options, store, derived, recorder, mayAct: () => this.#mayAct() }),
       mode: 'manage',
+      notices: options.notices && { ...options.notices, operatorNamespace: options.api.namespace },
       onPass: (key, result, durationMs) => {
         options.onPass?.(key, result, durationMs);
         events.passed(key, result);

@@ -36,6 +36,8 @@ export interface ReasonEntry {
   readonly isDown?: true;
   /** A person, a window or a brake keeps the object as it is. It is never shown as healthy. */
   readonly suspends?: true;
+  /** Of an Event: Notifications announce it. */
+  readonly announced?: true;
   /** Of a task: how fresh the record of its activity is. */
   readonly freshness?: string;
 }

@@ -115,6 +115,7 @@ export const eventReasons = {
       also: ['fact'],
       severity: 'warning',
       whose: 'user',
+      announced: true,
       remedy: 'Make things smaller or fewer, or raise the limit.',
       see: 'concepts/money.md#shedding',
     },
@@ -139,6 +140,7 @@ export const eventReasons = {
   BudgetNearLimit: event('A threshold of `warnAt` of the Budget is reached.', {
     severity: 'warning',
     whose: 'user',
+    announced: true,
     see: 'concepts/money.md#budgets',
   }),
   BudgetPassed: event(
@@ -146,6 +148,7 @@ export const eventReasons = {
     {
       severity: 'critical',
       whose: 'user',
+      announced: true,
       remedy: 'Make things smaller or fewer, or raise the limit.',
       see: 'concepts/money.md#budgets',
     },

@@ -293,4 +293,22 @@ export const heldByOthers = {
     meaning: 'The API has seen the Idempotency-Key of the request with another body.',
     remedy: 'Edit the document: another request has another key.',
   },
+  // Notifications.
+  SinkRefused: {
+    kind: 'held',
+    severity: 'warning',
+    whose: 'user',
+    observed: 'yes',
+    meaning: 'For an hour, the sink of the Notification has accepted nothing. New messages are tried.',
+    remedy: 'Correct the sink, its address, or the Secret. What was given up is not sent again.',
+  },
+  AddressForbidden: {
+    kind: 'held',
+    severity: 'warning',
+    whose: 'user',
+    observed: 'yes',
+    meaning: 'The address of the sink is not public https, so nothing is sent to it.',
+    remedy:
+      'Use another address. Whoever runs the process can allow private ones with `--notify-allow-private`, and its own machine with `--notify-allow-loopback`.',
+  },
 } as const satisfies Record<string, BlockingEntry>;

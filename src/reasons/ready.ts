@@ -13,6 +13,7 @@ export const readyReasons = {
   }),
   AllAvailable: ready('All replicas of the fleet are available.'),
   Counted: ready('The budget counts what it is about.'),
+  Delivering: ready('Problems are announced to the sink of the Notification.'),
   Released: ready('The task is over, and its activity is released.'),
   InSync: ready('Nothing is left to be done. In metrics only.'),
 } as const;

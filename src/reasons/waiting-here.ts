@@ -279,4 +279,13 @@ export const waitsHere = {
     meaning: 'The Job of the task has not been read yet.',
     remedy: 'Wait.',
   },
+  DeliveryFailing: {
+    kind: 'waiting',
+    severity: 'warning',
+    whose: 'user',
+    observed: 'yes',
+    event: true,
+    meaning: 'The sink of the Notification did not accept the last attempt. It is repeated for an hour.',
+    remedy: 'Check that the sink works and can be reached from here. The message has what it answered.',
+  },
 } as const satisfies Record<string, BlockingEntry>;

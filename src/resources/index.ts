@@ -16,6 +16,7 @@ export {
 } from './parts/constraints.ts';
 export { objectName } from './parts/fields.ts';
 export * from './parts/names.ts';
+export type * from './parts/notification.ts';
 export * from './parts/origins.ts';
 export * from './parts/repository.ts';
 export * from './parts/windows.ts';

@@ -7,6 +7,7 @@
 import { rfc3339 } from '../base/index.ts';
 import { isBlocking, isReason, entryOf, reasons, sectionOf, type Turn } from '../reasons/index.ts';
 import { accountPlaceOf, stateTraitsOf, type Condition, type ObjectKey } from '../resources/index.ts';
+import { causeOf } from '../engine/index.ts';
 import { askedByText } from '../engine/plan/index.ts';
 import type { Intent, SignOfLife } from '../state/index.ts';
 import { waitingFor } from './waiting-for.ts';
@@ -86,27 +87,12 @@ function protecting(entry: StatusEntry, sign: SignOfLife | undefined): Protectin
 
 /** `mutations`: newest first. */
 export function nextStep(entry: StatusEntry, mutations: readonly Intent[]): NextStep {
-  const condition = decisive(entry);
-  if (!condition) {
+  const cause = causeOf(entry.record);
+  if (!cause) {
     return step('NotLookedAt', 'no manager has observed the object yet', undefined, []);
   }
-  const { reason, message } = condition;
-  return step(reason, message, sinceWhen(entry, condition), times(entry, reason, mutations));
-}
-
-/** A condition keeps its time from one reason to the next, and the record has that of the reason. */
-function sinceWhen({ record }: StatusEntry, { reason, lastTransitionTime }: Condition): string {
-  const { pending, waitsSince } = record.report ?? {};
-  return pending?.reason === reason ? rfc3339(waitsSince ?? pending.since) : lastTransitionTime;
-}
-
-/** Why something is awaited or held; else why it is Ready or not. */
-function decisive(entry: StatusEntry): Condition | undefined {
-  const isTrue = (type: string) => {
-    const found = conditionOf(entry, type);
-    return found?.status === 'True' ? found : undefined;
-  };
-  return isTrue('Stalled') ?? isTrue('Reconciling') ?? conditionOf(entry, 'Ready');
+  const { reason, message, since } = cause;
+  return step(reason, message, since, times(entry, reason, mutations));
 }
 
 function step(

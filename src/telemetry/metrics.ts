@@ -6,6 +6,8 @@
  */
 import { Counter, Gauge, Histogram, Registry } from 'prom-client';
 import { budgetMetrics } from './budget-metrics.ts';
+import { fileMetrics } from './file-metrics.ts';
+import { notificationMetrics } from './notification-metrics.ts';
 import { pageMetrics } from './page-metrics.ts';
 import { replicaMetrics } from './replica-metrics.ts';
 
@@ -27,6 +29,8 @@ export function createMetrics() {
     ...budgetMetrics(registers),
     ...kubernetesMetrics(registers),
     ...pageMetrics(registers),
+    ...notificationMetrics(registers),
+    ...fileMetrics(registers),
   };
 }
 
@@ -72,18 +76,6 @@ function controllerMetrics(registers: Registry[]) {
       name: 'fleetkeeper_commands_total',
       help: 'Operator commands that were decided on, by verb and result (Done, Outdated).',
       labelNames: ['verb', 'result'],
-      registers,
-    }),
-    planFiles: new Counter({
-      name: 'fleetkeeper_plan_files_total',
-      help: 'Plan files that were begun on this state file, as far as it remembers them, by how their last apply ended (completed, continued: begun again and interrupted, refused, timeout). Read when `run` starts.',
-      labelNames: ['outcome'],
-      registers,
-    }),
-    timelineLines: new Counter({
-      name: 'fleetkeeper_timeline_lines_total',
-      help: 'Lines of `run --timeline` by what became of them (written, failed: the file could not be written, dropped: too many waited for the disk).',
-      labelNames: ['outcome'],
       registers,
     }),
     plans: new Counter({

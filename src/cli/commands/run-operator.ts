@@ -10,6 +10,7 @@ import { exitCodes, type Context } from '../context.ts';
 import { analysisPrometheus } from '../analysis-prometheus.ts';
 import { serve } from '../health.ts';
 import { openLog } from '../log.ts';
+import { noticeTerms } from '../notify.ts';
 import { acceptance, sameFleetFlags } from '../options.ts';
 import { watchPolicy } from '../policy.ts';
 import type { RunFlags } from './run.ts';
@@ -42,6 +43,7 @@ export async function runOperator(context: Context, flags: RunFlags): Promise<nu
     fleetMetrics: flags.fleetMetrics,
     settleMs: flags.settle,
     commandFlags: sameFleetFlags(flags),
+    notices: noticeTerms(context, flags),
     stopped,
     policy: watchedPolicy?.policy,
     onSource: watchProblems(

@@ -26,6 +26,7 @@ import { fleetIdentity } from '../digest-key.ts';
 import { serve } from '../health.ts';
 import { isTextLog, openLog } from '../log.ts';
 import { SummaryLine } from '../progress/summary-line.ts';
+import { noticeTerms, withNotifyFlags, type NotifyFlags } from '../notify.ts';
 import { policyOption, watchPolicy, type PolicyFlags } from '../policy.ts';
 import { ServiceManager } from '../service-manager.ts';
 import { environmentAccount, openSource } from '../source.ts';
@@ -33,7 +34,8 @@ import { openTimeline, timelineOption, type TimelineFlags } from '../timeline.ts
 import { version } from '../version.ts';
 import { watchProblems } from '../watch-problems.ts';
 
-export interface RunFlags extends FleetFlags, AnalysisFlags, PolicyFlags, PageFlags, TimelineFlags {
+export interface RunFlags
+  extends FleetFlags, AnalysisFlags, PolicyFlags, PageFlags, TimelineFlags, NotifyFlags {
   readonly listen?: { host: string; port: number };
   readonly settle: number;
   readonly lease: number;
@@ -44,7 +46,7 @@ export interface RunFlags extends FleetFlags, AnalysisFlags, PolicyFlags, PageFl
 
 /** `run`: the manager, until it is stopped. */
 export function defineRun(command: Command, context: Context, exit: (code: number) => void): void {
-  withPageFlags(withFleetFlags(withFolderArgument(command), 'info'))
+  withNotifyFlags(withPageFlags(withFleetFlags(withFolderArgument(command), 'info')))
     .option('--listen <address>', 'HOST:PORT for /healthz, /readyz, /metrics and the read API', parseAddress)
     .option('--fleet-metrics', 'metrics of replicas by fleet, for at most 500 fleets')
     .option(
@@ -118,6 +120,7 @@ async function runManager(context: Context, flags: RunFlags, file: string): Prom
     policy: watchedPolicy?.policy,
     mode: 'manage',
     commandFlags: sameFleetFlags(flags),
+    notices: noticeTerms(context, flags),
     onPass: (key, result, durationMs) => {
       timeline?.passed(key, result, durationMs, state.store);
       summary.onPass(key, state.store, result);

@@ -1,55 +1,13 @@
 import { z } from 'zod';
 import { constrained, given, listOf } from '../../resources/parts/constraints.ts';
 import { kindSchema, nameRef } from '../../resources/parts/fields.ts';
+import { labelSelector } from '../../resources/parts/label-selector.ts';
 import { timeZone } from '../../resources/parts/windows.ts';
 
 const largestMicros = Number.MAX_SAFE_INTEGER;
 const micros = z.int().min(1).max(largestMicros);
-const labelKey = z.string().min(1).max(317);
-const labelValue = z.string().max(63);
-
-const requirement = constrained(
-  z.strictObject({
-    key: labelKey.describe('The label.'),
-    operator: z.enum(['In', 'NotIn', 'Exists', 'DoesNotExist']).describe('How it is compared.'),
-    values: z.array(labelValue).min(1).max(64).meta(listOf.whole).optional().describe('For In and NotIn.'),
-  }),
-  {
-    holds: ({ operator, values }) => (operator === 'In' || operator === 'NotIn') === (values !== undefined),
-    rule: "(self.operator in ['In', 'NotIn']) == has(self.values)",
-    schema: (errorMessage) => ({
-      anyOf: [
-        { properties: { operator: { enum: ['In', 'NotIn'] } }, required: ['values'], errorMessage },
-        { properties: { operator: { enum: ['Exists', 'DoesNotExist'] }, values: false } },
-      ],
-    }),
-    message: 'needs `values` for In and NotIn, and none for Exists and DoesNotExist',
-  },
-);
-
-export const selector = constrained(
-  z.strictObject({
-    matchLabels: z.record(labelKey, labelValue).optional().describe('Labels with their values; all of them.'),
-    matchExpressions: z
-      .array(requirement)
-      .min(1)
-      .max(16)
-      .meta(listOf.whole)
-      .optional()
-      .describe('Requirements; all of them.'),
-  }),
-  {
-    holds: ({ matchLabels = {}, matchExpressions = [] }) =>
-      Object.keys(matchLabels).length > 0 || matchExpressions.length > 0,
-    rule: '(has(self.matchLabels) && self.matchLabels.size() > 0) || has(self.matchExpressions)',
-    schema: (errorMessage) => ({
-      anyOf: [
-        { required: ['matchLabels'], properties: { matchLabels: { minProperties: 1 } }, errorMessage },
-        { required: ['matchExpressions'], errorMessage },
-      ],
-    }),
-    message: 'selects by at least one label; for all of the namespace write `namespace: true`',
-  },
+export const selector = labelSelector(
+  'selects by at least one label; for all of the namespace write `namespace: true`',
 );
 
 const limits = constrained(

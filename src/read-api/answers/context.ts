@@ -1,7 +1,7 @@
 /** What every answer is made of. All answers are functions of it, and of the query. */
 import type { ObjectKey } from '../../resources/index.ts';
 import type { ObjectRecord } from '../../state/index.ts';
-import { eventWithoutAmounts, withoutAmounts } from '../fleet/amounts.ts';
+import { eventWithoutAmounts, withoutAmounts } from '../../engine/index.ts';
 import type { FleetIndex } from '../fleet/fleet-index.ts';
 import { seesAccount, type Reader } from '../fleet/reader.ts';
 import type { IndexedRow } from '../fleet/row.ts';

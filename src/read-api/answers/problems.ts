@@ -1,8 +1,5 @@
 /**
- * `/api/v1/problems`: what needs a person, or lasts too long (ADOPTION.md, section 2). Pure.
- *
- *     (no trouble) ── a reason of the kind `waiting`, `held` or `unusable` ──> Pending ── `afterMs` of its severity ──> Open
- *         ^── the reason ends, or the object is deleted ──────────────────────────┴────────────────────────────────────┘
+ * `/api/v1/problems`: what needs a person, or lasts too long (engine/problems/trouble.ts). Pure.
  *
  * Objects of one account with the same reason are one problem. What is only information is never one. What only a person can end is shown while
  * it is Pending, too: who has just made a mistake does not wait for five minutes.
@@ -10,6 +7,7 @@
  * Documents that can't be used, and are none of a known object, are one problem together. Only who may read all namespaces sees it, because
  * nobody knows which one a broken document is about.
  */
+import { afterMs } from '../../engine/index.ts';
 import { isReason, reasons, sectionOf } from '../../reasons/index.ts';
 import type { ObjectKey } from '../../resources/index.ts';
 import { showCommand } from '../fleet/commands.ts';
@@ -18,9 +16,6 @@ import type { IndexedRow } from '../fleet/row.ts';
 import type { FleetSource } from '../fleet/source.ts';
 import type { Problem } from '../schemas/parts.ts';
 import { shownRow, type AnswerContext } from './context.ts';
-
-/** How long a reason has to last before it is a problem. */
-export const afterMs = { critical: 0, warning: 300_000, info: Infinity } as const;
 
 const namesShown = 5;
 const mistakesShown = 10;

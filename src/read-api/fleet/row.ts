@@ -12,7 +12,8 @@
  * | `Waiting`, `Working` | `Reconciling` is True, by the kind of its reason                                        |
  * | `Healthy`, `Down`, `Waiting`, `Unknown` | `Ready`: True; False and not usable; False; Unknown                    |
  */
-import { isReason, reasons, type ReasonEntry } from '../../reasons/index.ts';
+import { aboutReason, accountOfRecord, isTroubled, withoutAmounts } from '../../engine/index.ts';
+import type { ReasonEntry } from '../../reasons/index.ts';
 import {
   accountPlaceOf,
   objectKey,
@@ -24,7 +25,6 @@ import { nextStep } from '../../shown/description.ts';
 import { conditionOf, stateOf, statusEntries, textOf, type StatusEntry } from '../../shown/entries.ts';
 import type { Intent, ObjectRecord } from '../../state/index.ts';
 import type { Health, Row } from '../schemas/parts.ts';
-import { withoutAmounts } from './amounts.ts';
 import { refusalsOf, sentenceOf } from './sentence.ts';
 
 export type LabelSet = Readonly<Record<string, string>>;
@@ -56,18 +56,16 @@ export interface IndexedRow {
   readonly searched: string;
 }
 
-const noReason: Pick<ReasonEntry, 'kind' | 'severity'> = { kind: 'fact', severity: 'info' };
-
 export function indexedRow(inputs: RowInputs): IndexedRow {
   const { record } = inputs;
   const limited = withoutAmounts(record);
-  const { row, about, entry, since } = rowOf({ ...inputs, record: limited ?? record });
+  const { row, about, since } = rowOf({ ...inputs, record: limited ?? record });
   return {
     row,
     full: limited && rowOf(inputs).row,
     labels: record.manifest.labels,
     sinceMs: since === undefined ? 0 : Date.parse(since),
-    isTrouble: about.severity !== 'info' && isTroubled(entry, about),
+    isTrouble: about.severity !== 'info' && isTroubled(record, row),
     parent: parentOf(record),
     volumes: volumesOf(record),
     searched: [row.key, row.reason, row.sentence.text, row.state, row.account, record.manifest.spec['image']]
@@ -81,7 +79,7 @@ function rowOf({ record, open, isStale, createdAt }: RowInputs) {
   const [entry] = statusEntries([record], () => createdAt);
   if (!entry) throw new Error('one record has one entry');
   const step = nextStep(entry, open ? [open] : []);
-  const about = isReason(step.reason) ? reasons[step.reason] : noReason;
+  const about = aboutReason(step.reason);
   const health = healthOf(entry, about, isStale);
   const [region, geography] = [placeOf(record, 'region'), placeOf(record, 'geography')];
   const row: Row = {
@@ -96,7 +94,7 @@ function rowOf({ record, open, isStale, createdAt }: RowInputs) {
     turn: step.turn ?? null,
     sentence: sentenceOf(entry, health, step, geography ?? region),
     state: stateOf(entry) ?? null,
-    account: accountOf(record) ?? null,
+    account: accountOfRecord(record) ?? null,
     fleet: record.derived?.owner ?? null,
     region,
     geography,
@@ -106,7 +104,7 @@ function rowOf({ record, open, isStale, createdAt }: RowInputs) {
     refusals: refusalsOf(entry),
     replicas: replicasOf(record.status),
   };
-  return { row, about, entry, since: step.since };
+  return { row, about, since: step.since };
 }
 
 function healthOf(
@@ -129,24 +127,8 @@ function healthOf(
   return about.kind === 'unusable' || about.isDown ? 'Down' : 'Waiting';
 }
 
-function isTroubled(entry: StatusEntry, { kind, also = [] }: Pick<ReasonEntry, 'kind' | 'also'>): boolean {
-  return isTrue(entry, 'Stalled') || isBad(kind) || also.some(isBad);
-}
-
-/** It waits, is held, or can't be used. */
-function isBad(kind: ReasonEntry['kind']): boolean {
-  return kind === 'waiting' || kind === 'held' || kind === 'unusable';
-}
-
 function isTrue(entry: StatusEntry, type: string): boolean {
   return conditionOf(entry, type)?.status === 'True';
-}
-
-/** Where it is, or where its document wants it. */
-function accountOf({ key, account, manifest }: ObjectRecord): string | undefined {
-  if (account !== undefined) return account;
-  const place = accountPlaceOf(key, manifest.spec);
-  return 'account' in place ? place.account : undefined;
 }
 
 function placeOf({ status, manifest }: ObjectRecord, field: 'region' | 'geography'): string | null {

@@ -9,6 +9,7 @@ import type { CommandVerbs } from './commands.ts';
 import type { CelRule } from './constraints.ts';
 import type { kindSchema } from './fields.ts';
 import type { KindStateDeclaration } from './kind-state.ts';
+import type { Announcing } from './notification.ts';
 
 /** The lists in which an account shows what it has. */
 export type RemoteList = 'services' | 'volumes' | 'templates' | 'registries';
@@ -104,6 +105,8 @@ export interface Traits<Name extends string, Spec, Referred extends string, Stat
     readonly tally: StoredTally | undefined;
     readonly shedding: StoredShedding | undefined;
   };
+  /** What it announces, and to whom. */
+  announces?(spec: Spec): Announcing;
   /** What was counted of an account. */
   spent?(state: State): StoredTally | undefined;
   /** The spec without values that may be secret, as it is stored; default: all of it. */

@@ -6,9 +6,11 @@
 import type { FastifyInstance } from 'fastify';
 import {
   defaultTransportLimits,
+  sinkTimeoutMs,
   type EndpointProbe,
   type HttpReply,
   type HttpRequest,
+  type SinkTransport,
   type Transport,
   type TransportLimits,
 } from '../../../src/api/index.ts';
@@ -105,6 +107,20 @@ export class SimulatedNetwork {
       close: async () => {
         await Promise.all(underWay);
       },
+    };
+  }
+
+  /** Of one process. Addresses are those of this world, so none of them is checked here. */
+  sinks(life: Life): SinkTransport {
+    return {
+      post: async ({ url, headers, body }, signal) => {
+        const request = { method: 'POST', url, headers, body } as const;
+        const { bodyBytes } = defaultTransportLimits;
+        const reply = await this.#exchange(life, request, signal, sinkTimeoutMs, bodyBytes);
+        if (reply.kind === 'reply') return { kind: 'answered', status: reply.status };
+        return { kind: 'failed', isTimeout: reply.reason.startsWith('no complete answer') };
+      },
+      close: () => Promise.resolve(),
     };
   }
 

@@ -157,6 +157,7 @@ export class SimulatedProgram implements Program {
         network: {
           createTransport: (_clock, limits) => network.transport(life, limits),
           createEndpointProbe: () => network.probe(life),
+          createSinkTransport: () => network.sinks(life),
           dispatcher,
         },
         watchFolder: folders.watchFor(life),

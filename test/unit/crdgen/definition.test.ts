@@ -103,6 +103,10 @@ describe('the schemas', () => {
         'warnAt',
         'unpriced',
         'shed',
+        // What a Notification announces, and how often.
+        'match',
+        'repeatHours',
+        'maxPerHour',
       ]),
     );
   });

@@ -131,6 +131,7 @@ const runFields: Readonly<Record<string, readonly unknown[]>> = {
   sleepAfterMinutes: [0, 1, 1440, -1, 1441, 0.5, null],
 };
 const replica = { region: 'standard', image: 'a:1', resources: { cpu: 1, memoryGb: 1 } };
+const sinkKey = { secretKeyRef: { name: 'on-call', key: 'url' } };
 /** For each field values that are good, and values that are not. */
 export const values: Readonly<Record<ManagedKind, Readonly<Record<string, readonly unknown[]>>>> = {
   Account: {
@@ -310,6 +311,30 @@ export const values: Readonly<Record<ManagedKind, Readonly<Record<string, readon
       { name: 'ghcr', usernameKey: 'u' },
       { name: 'ghcr', passwordKey: '' },
     ],
+  },
+  Notification: {
+    sink: [
+      { webhook: { urlFrom: sinkKey } },
+      { webhook: { urlFrom: sinkKey, signingKeyFrom: sinkKey } },
+      { slack: { urlFrom: sinkKey } },
+      { slack: { urlFrom: sinkKey, signingKeyFrom: sinkKey } },
+      { webhook: { urlFrom: sinkKey }, slack: { urlFrom: sinkKey } },
+      { webhook: { url: 'https://hooks.example.com' } },
+      { webhook: { urlFrom: { secretKeyRef: { name: 'On', key: 'url' } } } },
+      {},
+    ],
+    match: [
+      {},
+      { kinds: ['ServiceFleet'], reasons: ['DataLost'], severities: ['critical', 'info'] },
+      { namespaces: ['a', 'b'], labels: { matchLabels: { team: 'a' } } },
+      { kinds: [] },
+      { kinds: ['service fleets'] },
+      { severities: ['fatal'] },
+      { labels: {} },
+    ],
+    afterSeconds: [0, 86_400, -1, 86_401, 1.5],
+    repeatHours: [0, 720, -1, 721],
+    maxPerHour: [1, 1000, 0, 1001],
   },
   Budget: {
     namespace: [true, false, 'true'],

@@ -25,6 +25,7 @@ export const leastSpecs: Readonly<Record<ManagedKind, Fields>> = {
   ImageRegistry: { repository: 'ghcr.io/acme/web', credentialsSecretRef: { name: 'ghcr' } },
   ProtectedTask: { serviceRef: { name: 'trainer' } },
   Budget: { namespace: true, limits: { hourlyMicros: 1 } },
+  Notification: { sink: { slack: { urlFrom: { secretKeyRef: { name: 'on-call', key: 'url' } } } } },
 };
 
 /** A document with what has to be there, and more or other. Undefined takes a field out. */

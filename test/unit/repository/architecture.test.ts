@@ -140,7 +140,8 @@ const innerRooms: Readonly<Record<string, Readonly<Record<string, readonly strin
     outcomes: ['fleet', 'money'],
     observation: ['fleet', 'outcomes'],
     admission: ['fleet', 'money', 'outcomes'],
-    top: ['fleet', 'money', 'outcomes', 'observation', 'admission'],
+    problems: [],
+    top: ['fleet', 'money', 'outcomes', 'observation', 'admission', 'problems'],
   },
   cli: {
     flags: ['top'],
@@ -456,6 +457,9 @@ const mayWalk = new Set([
   'engine/money/reservations.ts',
   'engine/outcomes/capacity-memory.ts',
   'manager/cluster-objects.ts',
+  // What ended after a restart is found by its hash.
+  'manager/notices/announcer.ts',
+  'manager/notices/trouble-watch.ts',
   'manager/ready-log.ts',
 ]);
 

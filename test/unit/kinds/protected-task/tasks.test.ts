@@ -5,7 +5,7 @@ import type { JobAnswer } from '../../../../src/engine/plan/index.ts';
 import { systemRandom } from '../../../../src/base/index.ts';
 import { kinds } from '../../../../src/kinds/index.ts';
 import { noMeasurements, noReadiness } from '../../../../src/observed/index.ts';
-import { CapacityMemory, type AccountHandle } from '../../../../src/engine/index.ts';
+import { CapacityMemory, noNotices, type AccountHandle } from '../../../../src/engine/index.ts';
 import { Fleet } from '../../../../src/engine/fleet/fleet.ts';
 import { Money } from '../../../../src/engine/money/money.ts';
 import { AbsenceProofs } from '../../../../src/engine/observation/observe.ts';
@@ -108,6 +108,7 @@ test('an activity that moves to another service is released with another key: th
     random: systemRandom,
     readiness: noReadiness,
     measurements: noMeasurements,
+    notices: noNotices,
     registrations: {
       keep: () => ({ phase: 'held', expiresAtMs: undefined, failure: undefined, refusedWith: undefined }),
       drop: () => {},
