@@ -28,9 +28,7 @@ class Authorizer {
   }
 }
 
-/** The API server knows the types of variables; here they are not known. */
 const environment = newEnvironment()
-  .clone({ homogeneousAggregateLiterals: false })
   .registerType('Authorizer', Authorizer)
   .registerFunction('list<dyn>.join(string): string', (list: readonly string[], by: string) => list.join(by))
   /** Asked about anything else, nobody may. */
