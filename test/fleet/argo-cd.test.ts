@@ -29,9 +29,9 @@ const testLua = need === undefined ? testInCluster : testInCluster.skip;
 const apiVersion = 'fleetkeeper.dev/v1alpha1';
 const resources = { gpuCount: 0, cpu: 1, memoryGb: 1 };
 
-/** Flux has no pause, and takes what has no status as current. */
+/** Flux has no pause, and takes what has no conditions as current. */
 function expectedKStatus({ status, message }: { status: string; message: string }, seen: Json): KStatus {
-  if (seen.status === undefined) return 'Current';
+  if (seen.status?.conditions === undefined) return 'Current';
   // Until the operator has read the annotation, the status is the one from before.
   if (message.startsWith('paused by')) return kstatusOf(seen);
   if (status === 'Suspended') return message.startsWith('RolloutPaused') ? 'InProgress' : 'Failed';

@@ -9,7 +9,7 @@
  * | `Reconciling` is True                         | `InProgress`  |
  * | `Stalled` is True                             | `Failed`      |
  * | `Ready` is there, and not True                | `InProgress`  |
- * | anything else, also without a status          | `Current`     |
+ * | anything else, also without conditions        | `Current`     |
  */
 import type { Json } from './processes/fleet.ts';
 
