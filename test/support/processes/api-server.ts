@@ -11,7 +11,7 @@ export interface Answer {
 }
 
 export interface Asking {
-  readonly method: 'GET' | 'POST' | 'PATCH' | 'DELETE';
+  readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
   /** With its query. */
   readonly path: string;
   /** Default: JSON. */

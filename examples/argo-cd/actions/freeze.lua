@@ -1,0 +1,10 @@
+-- The rollout stands still.
+local rollout = (obj.status or {}).rollout
+if rollout == nil then
+  error("no rollout is under way")
+end
+if obj.metadata.annotations == nil then
+  obj.metadata.annotations = {}
+end
+obj.metadata.annotations["fleetkeeper.dev/command"] = "freeze@" .. rollout.revision
+return obj
