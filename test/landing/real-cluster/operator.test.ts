@@ -148,7 +148,7 @@ describe.skipIf(isWithoutNode)('the operator in a real cluster', () => {
     const replicas = Array.from({ length: 3 }, () => 'ContainerService');
     await eventually('all that it owns', async () => (await owned()).length === 5);
     expect(await owned()).toEqual(['ConfigMap', ...replicas, 'ControllerRevision']);
-    // No controller of ours has to act for the rest: the object is gone before its dependents.
+    // The operator deletes the replicas; the garbage collector has the rest.
     await shop.kubectl('delete', 'servicefleet', 'llm', '--cascade=background', '--timeout=120s');
     await eventually('the end of all of it', async () => (await owned()).length === 0, 60_000);
     expect(await servicesOf(shop)).toEqual([]);

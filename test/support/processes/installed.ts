@@ -9,6 +9,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterAll, beforeAll, onTestFinished } from 'vitest';
 import { stringify } from 'yaml';
+import type { KubernetesApi } from '../../../src/kubernetes/index.ts';
 import { world } from '../world.ts';
 import { ControlPlaneProcess, type ControlPlaneFlags } from './control-plane.ts';
 import { account, type Json } from './fleet.ts';
@@ -53,7 +54,7 @@ export class Installed {
     onTestFinished(() => api.close());
     await this.node.kubectl('create', 'namespace', namespace);
     onTestFinished(() => endNamespace(api, namespace).catch(() => undefined));
-    const shop = new Shop(this.node, plane, namespace, folder);
+    const shop = new Shop({ node: this.node, api, plane, namespace, folder });
     await shop.apply(account(plane.url, { insecure: true, ...accountSpec }));
     return shop;
   }
@@ -92,14 +93,25 @@ export class Installed {
   }
 }
 
+interface ShopParts {
+  readonly node: ClusterNode;
+  readonly api: KubernetesApi;
+  readonly plane: ControlPlaneProcess;
+  readonly namespace: string;
+  /** Of files for kubectl. */
+  readonly folder: string;
+}
+
 export class Shop {
   readonly node: ClusterNode;
+  readonly api: KubernetesApi;
   readonly plane: ControlPlaneProcess;
   readonly namespace: string;
   readonly #folder: string;
 
-  constructor(node: ClusterNode, plane: ControlPlaneProcess, namespace: string, folder: string) {
+  constructor({ node, api, plane, namespace, folder }: ShopParts) {
     this.node = node;
+    this.api = api;
     this.plane = plane;
     this.namespace = namespace;
     this.#folder = folder;
