@@ -41,10 +41,8 @@ function job(name: string, annotations: Readonly<Record<string, string>>): objec
   };
 }
 
-const endOf = (name: string) => [
-  ...['exec', `job/${name}`, '--', '/usr/local/bin/node', '-e'],
-  "process.kill(1, 'SIGTERM')",
-];
+const asNode = ['/usr/local/bin/node', '-e'];
+const endOf = (name: string) => ['exec', `job/${name}`, '--', ...asNode, "process.kill(1, 'SIGTERM')"];
 
 describe.skipIf(isWithoutNode)('the operator in a real cluster', () => {
   const installed = useInstalled();

@@ -79,9 +79,8 @@ export class Installed {
 
   /** Those that nobody has deleted. */
   async pods(): Promise<string[]> {
-    const { items } = JSON.parse(
-      await this.#system('get', 'pods', '-l', 'app.kubernetes.io/name=fleetkeeper', '-o', 'json'),
-    ) as Json;
+    const selected = ['pods', '-l', 'app.kubernetes.io/name=fleetkeeper', '-o', 'json'];
+    const { items } = JSON.parse(await this.#system('get', ...selected));
     return items
       .filter(({ metadata }: Json) => metadata.deletionTimestamp === undefined)
       .map(({ metadata }: Json) => metadata.name);
