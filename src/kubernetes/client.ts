@@ -28,6 +28,7 @@ import type {
   Scope,
   Target,
   WatchEvent,
+  WatchScope,
 } from './types.ts';
 
 export interface ClientOptions extends Omit<ConnectionOptions, 'limits'> {
@@ -91,15 +92,12 @@ class Client implements KubernetesApi {
     };
   }
 
-  async *watch(
-    type: ResourceType,
-    scope: Scope & { readonly resourceVersion: string; readonly silenceMs: number },
-    signal: AbortSignal,
-  ): AsyncGenerator<WatchEvent> {
+  async *watch(type: ResourceType, scope: WatchScope, signal: AbortSignal): AsyncGenerator<WatchEvent> {
     const query = queryOf({
       ...selectors(scope),
       watch: 'true',
       allowWatchBookmarks: 'true',
+      timeoutSeconds: scope.endMs === undefined ? undefined : String(Math.round(scope.endMs / 1000)),
       resourceVersion: scope.resourceVersion,
     });
     const question: Question = {

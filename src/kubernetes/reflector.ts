@@ -43,6 +43,10 @@ export interface ReflectorOptions {
 const pageSize = 500;
 /** The API server sends a bookmark about every minute. */
 const silenceMs = 70_000;
+/** A kind that nobody changes may have no bookmarks at all: the API server is asked to end a watch, after one that it may send. */
+const watchMs = 65_000;
+/** Such a silence is ended by a list. */
+const quietMs = 2 * silenceMs;
 /** So long that it may be the version from which nothing comes. */
 const longSilenceMs = 3 * silenceMs;
 const relistMs = 600_000;
@@ -224,7 +228,7 @@ export class Reflector {
     const relist = new AbortController();
     const relistAtMs = this.#listedAtMs + relistMs * (0.9 + 0.2 * random.fraction());
     const timer = clock.after(relistAtMs - startedAtMs, () => relist.abort());
-    const from = { ...scope, resourceVersion: this.#version ?? '', silenceMs };
+    const from = { ...scope, resourceVersion: this.#version ?? '', silenceMs, endMs: watchMs };
     let lively = false;
     try {
       for await (const event of api.watch(type, from, AbortSignal.any([signal, relist.signal]))) {
@@ -235,7 +239,7 @@ export class Reflector {
     } finally {
       timer.cancel();
     }
-    if (relist.signal.aborted) {
+    if (relist.signal.aborted || this.silentMs >= quietMs) {
       this.#state = 'listing';
       return 0;
     }

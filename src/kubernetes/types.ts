@@ -63,6 +63,14 @@ export interface Scope {
   readonly metadataOnly?: boolean | undefined;
 }
 
+export interface WatchScope extends Scope {
+  readonly resourceVersion: string;
+  /** So long without a byte, and the connection is taken as broken. */
+  readonly silenceMs: number;
+  /** When the server is asked to end the watch, in whole seconds; it ends it at some time anyway. */
+  readonly endMs?: number | undefined;
+}
+
 export interface ListPage {
   readonly items: readonly KubernetesObject[];
   readonly resourceVersion: string;
@@ -101,11 +109,7 @@ export interface KubernetesApi {
     signal?: AbortSignal,
   ): Promise<ListPage>;
   /** Ends when the server ends it, rejects when the connection breaks or `silenceMs` pass without an event. */
-  watch(
-    type: ResourceType,
-    scope: Scope & { readonly resourceVersion: string; readonly silenceMs: number },
-    signal: AbortSignal,
-  ): AsyncIterable<WatchEvent>;
+  watch(type: ResourceType, scope: WatchScope, signal: AbortSignal): AsyncIterable<WatchEvent>;
   /** Undefined when there is none (404). */
   get(target: Target, signal?: AbortSignal): Promise<KubernetesObject | undefined>;
   create(type: ResourceType, object: object, signal?: AbortSignal): Promise<KubernetesObject>;

@@ -100,7 +100,7 @@ async function failureOf(work: Promise<unknown>): Promise<KubernetesError> {
 
 async function watchAll(silenceMs = 5000, signal = new AbortController().signal): Promise<WatchEvent[]> {
   const events: WatchEvent[] = [];
-  for await (const event of api.watch(widgets, { resourceVersion: '5', silenceMs }, signal))
+  for await (const event of api.watch(widgets, { resourceVersion: '5', silenceMs, endMs: 65_000 }, signal))
     events.push(event);
   return events;
 }
@@ -354,7 +354,7 @@ describe('a watch', () => {
       { type: 'ERROR', status: 410, message: 'too old' },
     ]);
     expect(requests[0]?.url).toBe(
-      '/apis/example.com/v1/widgets?watch=true&allowWatchBookmarks=true&resourceVersion=5',
+      '/apis/example.com/v1/widgets?watch=true&allowWatchBookmarks=true&timeoutSeconds=65&resourceVersion=5',
     );
   });
 

@@ -207,6 +207,24 @@ describe('a watch', () => {
     expect(world.api.openWatches).toBe(1);
   });
 
+  test('of a kind that nobody changes, and for which no bookmark comes, is no failure: a list follows now and then', async () => {
+    const world = new World();
+    world.api.endsWatches = true;
+    await world.start();
+    for (let minute = 0; minute < 20; minute += 1) {
+      await world.clock.advance(minutes(1));
+      expect(world.reflector.silentMs).toBeLessThan(seconds(210));
+    }
+    expect(await world.metrics.registry.metrics()).not.toMatch(
+      /^fleetkeeper_watch_failures_total\{.*\} [1-9]/m,
+    );
+    expect(world.api.count('list')).toBeGreaterThan(5);
+    expect(world.api.count('list')).toBeLessThan(12);
+    world.api.put('a');
+    await world.clock.advance(0);
+    expect(world.names).toEqual(['default/a']);
+  });
+
   test('without changes lives by bookmarks, from which it goes on after history was forgotten', async () => {
     const world = new World();
     world.api.put('a');

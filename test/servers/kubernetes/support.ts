@@ -11,6 +11,7 @@ import {
   type Scope,
   type Target,
   type WatchEvent,
+  type WatchScope,
 } from '../../../src/kubernetes/index.ts';
 import { createMetrics } from '../../../src/telemetry/index.ts';
 import type { ManualClock } from '../../support/manual-clock.ts';
@@ -74,6 +75,8 @@ export class FakeApi implements KubernetesApi {
   always: Partial<Record<Verb, Error | 'hang'>> = {};
   /** Watches deliver nothing any more, and don't say so. */
   silent = false;
+  /** Whether a watch ends when it asked for that. */
+  endsWatches = false;
   /** Whether a watch shows what happened since its version, before it was opened. */
   remembers = true;
   /** Called before an object is written. */
@@ -162,7 +165,7 @@ export class FakeApi implements KubernetesApi {
 
   async *watch(
     _type: ResourceType,
-    { resourceVersion, silenceMs }: Scope & { resourceVersion: string; silenceMs: number },
+    { resourceVersion, silenceMs, endMs }: WatchScope,
     signal: AbortSignal,
   ): AsyncGenerator<WatchEvent> {
     await this.#answer({ verb: 'watch', resourceVersion }, signal);
@@ -185,6 +188,7 @@ export class FakeApi implements KubernetesApi {
       },
     };
     this.#watchers.add(watcher);
+    const end = this.endsWatches && endMs !== undefined && this.clock.after(endMs, () => watcher.end());
     const onAbort = () => watcher.end();
     signal.addEventListener('abort', onAbort);
     try {
@@ -203,6 +207,7 @@ export class FakeApi implements KubernetesApi {
         silence.cancel();
       }
     } finally {
+      if (end) end.cancel();
       this.#watchers.delete(watcher);
       signal.removeEventListener('abort', onAbort);
     }

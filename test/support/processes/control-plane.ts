@@ -27,6 +27,8 @@ export interface ControlPlaneFlags {
   readonly accounts?: string;
   /** YAML; absent: the configuration that is built in. A process has none. */
   readonly config?: string;
+  /** Where a process listens; 127.0.0.1 unless given. */
+  readonly host?: string;
 }
 
 const oneAccount = `accounts: [{name: acme, email: a@b.example, balanceMicros: 1000000000, apiKeys: [${apiKey}]}]`;
@@ -92,9 +94,13 @@ export class ControlPlane {
     return this.url === '' ? 0 : Number(new URL(this.url).port);
   }
 
-  protected get settings(): Required<Omit<ControlPlaneFlags, 'config'>> {
+  protected get settings(): Required<Omit<ControlPlaneFlags, 'config' | 'host'>> {
     const { timeScale = 60, accounts = oneAccount } = this.#flags;
     return { timeScale, accounts };
+  }
+
+  protected get host(): string {
+    return this.#flags.host ?? '127.0.0.1';
   }
 
   protected get folder(): string {
@@ -186,7 +192,7 @@ export class ControlPlaneProcess extends ControlPlane {
     const { timeScale } = this.settings;
     const program = launch(
       [
-        ['control-plane', '--listen', `127.0.0.1:${this.port}`, '--admin-listen', '127.0.0.1:0'],
+        ['control-plane', '--listen', `${this.host}:${this.port}`, '--admin-listen', '127.0.0.1:0'],
         ['--database', this.database, '--accounts', accounts, '--time-scale', String(timeScale)],
         this.#more,
       ].flat(),

@@ -21,7 +21,8 @@ const run = promisify(execFile);
 
 const root = path.resolve(import.meta.dirname, '../../..');
 const base = 'localhost/base:test';
-const tag = 'localhost/fleetkeeper:test';
+/** Its name. */
+export const imageTag = 'localhost/fleetkeeper:test';
 
 /** As a cluster with the Pod Security profile "restricted" runs it, and without a network. */
 const confined = [
@@ -36,19 +37,26 @@ export class Image implements AsyncDisposable {
   /** With further options of `npm run image`; returns what it printed. */
   async build(...options: string[]): Promise<string> {
     await this.#importBase();
-    const args = ['scripts/image.cjs', '--engine', this.#podman.program(), '--base', base, '--tag', tag];
-    const { stdout } = await run(process.execPath, [...args, ...options], { cwd: root });
+    const args = ['scripts/image.cjs', '--engine', this.#podman.program(), '--base', base, '--tag', imageTag];
+    // What goes into it is put together in one place of this repository: only one build at a time.
+    const alone = [root, process.execPath, ...args, ...options];
+    const { stdout } = await run('flock', alone, { cwd: root });
     return stdout;
+  }
+
+  /** As an archive that container engines and nodes of clusters load. */
+  async save(file: string): Promise<void> {
+    await this.#podman.run('save', '--output', file, imageTag);
   }
 
   /** Its stdout; rejects unless it exits with 0. */
   fleetkeeper(...args: string[]): Promise<string> {
-    return this.#podman.run('run', ...confined, tag, ...args);
+    return this.#podman.run('run', ...confined, imageTag, ...args);
   }
 
   /** With another program of the image instead; rejects unless it exits with 0. */
   program(name: string, ...args: string[]): Promise<string> {
-    return this.#podman.run('run', ...confined, '--entrypoint', name, tag, ...args);
+    return this.#podman.run('run', ...confined, '--entrypoint', name, imageTag, ...args);
   }
 
   /** With a folder of this machine at /fleet, read-only, and a /tmp of its own. */
@@ -56,7 +64,7 @@ export class Image implements AsyncDisposable {
     const options = ['--volume', `${folder}:/fleet:ro`, '--tmpfs', '/tmp'];
     return new Pod(
       this.#podman,
-      await this.#podman.run('run', '--detach', ...confined, ...options, tag, ...args),
+      await this.#podman.run('run', '--detach', ...confined, ...options, imageTag, ...args),
     );
   }
 
@@ -68,12 +76,12 @@ export class Image implements AsyncDisposable {
     const variables = ['KUBERNETES_SERVICE_HOST=127.0.0.1', 'KUBERNETES_SERVICE_PORT=1', ...environment];
     const volume = `${account}:/var/run/secrets/kubernetes.io/serviceaccount:ro`;
     const options = [...variables.flatMap((each) => ['--env', each]), '--volume', volume, '--tmpfs', '/tmp'];
-    const id = await this.#podman.run('run', '--detach', ...confined, ...options, tag, ...args);
+    const id = await this.#podman.run('run', '--detach', ...confined, ...options, imageTag, ...args);
     return new Pod(this.#podman, id);
   }
 
   async inspect(): Promise<{ readonly Size: number; readonly Config: object }> {
-    return this.#inspect(tag);
+    return this.#inspect(imageTag);
   }
 
   /** Of what is pulled otherwise. */
