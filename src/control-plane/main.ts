@@ -281,6 +281,7 @@ function startDomain(store: Store, options: ControlPlaneOptions, quotaOf: QuotaO
       onEnded: (serviceId, reason) => settlement.onEnded(serviceId, reason),
       onUsed: (serviceIds) => settlement.onUsed(serviceIds),
       onFailure,
+      quotaOf: (accountId) => platform.quotas.of(accountId),
     }),
     time,
     clock,
