@@ -102,7 +102,7 @@ export class Election {
     return this.#lease.holder;
   }
 
-  /** How many times the Lease has changed hands, as it was seen last. */
+  /** How many times another process took the Lease over, as it was seen last. */
   get transitions(): number {
     return this.#lease.transitions;
   }

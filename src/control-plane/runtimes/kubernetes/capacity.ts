@@ -4,7 +4,7 @@
  */
 import type { Logger } from 'pino';
 import { messageOf } from '../../../base/user-error.ts';
-import type { KubernetesApi, KubernetesObject, ResourceType } from '../../../kubernetes/types.ts';
+import type { KubernetesApi, KubernetesObject, ResourceType } from '../../../kubernetes/index.ts';
 import type { ControlPlaneConfig } from '../../domain/config.ts';
 import { labels } from './names.ts';
 import { freeOf } from './nodes.ts';

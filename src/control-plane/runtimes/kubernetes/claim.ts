@@ -8,7 +8,7 @@
  */
 import type { ClusterPlace } from '../../domain/config.ts';
 import type { RuntimeRequest } from '../../domain/runtime.ts';
-import type { KubernetesObject } from '../../../kubernetes/types.ts';
+import type { KubernetesObject } from '../../../kubernetes/index.ts';
 import { accountLabels, labels, namespaceName, volumeName } from './names.ts';
 import { bytesOf } from './quantity.ts';
 import { gigabyte } from './pod.ts';
@@ -83,7 +83,7 @@ export function growthOf(claim: Claim, sizeGb: number): 'done' | 'growing' | 'im
     ({ type, status }) => type === 'FileSystemResizePending' && status === 'True',
   );
   if (waitsForPod) return 'done';
-  return /Infeasible$/.test(allocatedResourceStatuses?.['storage'] ?? '') ? 'impossible' : 'growing';
+  return allocatedResourceStatuses?.['storage']?.endsWith('Infeasible') ? 'impossible' : 'growing';
 }
 
 function sizeText(sizeGb: number): string {

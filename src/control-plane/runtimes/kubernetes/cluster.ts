@@ -3,17 +3,17 @@
  * for a service or volume. Whoever decides reads anew: what a reflector has may be a moment old.
  */
 import { sleep } from '../../../base/clock.ts';
-import { KubernetesError } from '../../../kubernetes/errors.ts';
-import type { Change } from '../../../kubernetes/object-store.ts';
-import { Reflector } from '../../../kubernetes/reflector.ts';
-import type {
-  KubernetesApi,
-  KubernetesObject,
-  PodApi,
-  ResourceType,
-  Target,
-} from '../../../kubernetes/types.ts';
-import type { Metrics } from '../../../telemetry/metrics.ts';
+import {
+  KubernetesError,
+  Reflector,
+  type Change,
+  type KubernetesApi,
+  type KubernetesObject,
+  type PodApi,
+  type ResourceType,
+  type Target,
+} from '../../../kubernetes/index.ts';
+import type { Metrics } from '../../../telemetry/index.ts';
 import type { RuntimeHost } from '../../domain/runtime.ts';
 import type { StorageClass } from './claim.ts';
 import { fenceAnnotation, labels, selectorOf } from './names.ts';

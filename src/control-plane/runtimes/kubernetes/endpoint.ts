@@ -1,7 +1,7 @@
 /** What leads to a service with a port, and the address under which it is shown. */
 import type { EndpointConfig } from '../../domain/config.ts';
 import type { RuntimeRequest } from '../../domain/runtime.ts';
-import type { KubernetesObject } from '../../../kubernetes/types.ts';
+import type { KubernetesObject } from '../../../kubernetes/index.ts';
 import { labels, namespaceName, serviceLabels, serviceName } from './names.ts';
 
 const portName = 'http';

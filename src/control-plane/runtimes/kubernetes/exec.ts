@@ -6,7 +6,7 @@
  * answer states that it may still be running: exit code 124, as with timeout(1).
  */
 import type { Clock } from '../../../base/clock.ts';
-import type { ExecEnd, ExecPiece, PodApi, Target } from '../../../kubernetes/types.ts';
+import type { ExecEnd, ExecPiece, PodApi, Target } from '../../../kubernetes/index.ts';
 import { execOutputBytes } from '../../domain/config.ts';
 import type { Execution, ExecutionResult } from '../../domain/runtime.ts';
 import { containerName } from './names.ts';

@@ -1,5 +1,5 @@
 /** Why something could not be done in the cluster, and who can correct it. */
-import { KubernetesError } from '../../../kubernetes/errors.ts';
+import { KubernetesError } from '../../../kubernetes/index.ts';
 import { sentenceOf, type LaunchReason } from './reasons.ts';
 
 /**

@@ -3,7 +3,7 @@
  * Pod ends, and kept in memory until the next launch writes something, so a restart of the control plane forgets them.
  */
 import { sleep, type Clock } from '../../../base/clock.ts';
-import type { PodApi, Target } from '../../../kubernetes/types.ts';
+import type { PodApi, Target } from '../../../kubernetes/index.ts';
 import { newestText } from '../containers/newest-text.ts';
 import { containerName } from './names.ts';
 

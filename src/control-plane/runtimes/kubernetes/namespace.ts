@@ -145,10 +145,16 @@ function allowed({ egress }: Surroundings): object[] {
   }));
 }
 
+/** IPv4 written as IPv6. The API server reads it as IPv4, which is in the other block. */
+const mapped = '::ffff:0:0/96';
+
 function outside({ egress, podNetworks, nodeAddresses }: Surroundings): object[] {
   const closed = [...egress.deny.map(({ to }) => to), ...podNetworks, ...nodeAddresses].map(networkOf);
   const four = [...privateNetworks4, ...closed.filter(isFour)];
-  const six = [...privateNetworks6, ...closed.filter((network) => !isFour(network))];
+  const six = [
+    ...privateNetworks6.filter((network) => network !== mapped),
+    ...closed.filter((network) => !isFour(network)),
+  ];
   return [{ ipBlock: blockOf('0.0.0.0/0', four) }, { ipBlock: blockOf('::/0', six) }];
 }
 

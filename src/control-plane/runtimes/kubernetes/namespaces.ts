@@ -6,7 +6,7 @@
  * Whatever is put into one is put there by `within`, so that it is not removed at the same time. One that terminates is
  * waited for: the attempt fails, and is repeated.
  */
-import type { KubernetesObject } from '../../../kubernetes/types.ts';
+import type { KubernetesObject } from '../../../kubernetes/index.ts';
 import type { ControlPlaneConfig } from '../../domain/config.ts';
 import type { RuntimeHost } from '../../domain/runtime.ts';
 import type { KeyedLock } from '../containers/keyed-lock.ts';

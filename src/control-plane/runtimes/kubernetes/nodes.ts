@@ -1,5 +1,5 @@
 /** What nodes show of themselves. */
-import type { KubernetesObject } from '../../../kubernetes/types.ts';
+import type { KubernetesObject } from '../../../kubernetes/index.ts';
 import { amountOf } from './quantity.ts';
 import { gigabyte } from './pod.ts';
 

@@ -11,9 +11,8 @@
 import { sleep, type Clock } from '../../../base/clock.ts';
 import type { Random } from '../../../base/random.ts';
 import type { Logger } from 'pino';
-import { Election } from '../../../kubernetes/election.ts';
-import type { KubernetesApi, KubernetesObject } from '../../../kubernetes/types.ts';
-import type { Metrics } from '../../../telemetry/metrics.ts';
+import { Election, type KubernetesApi, type KubernetesObject } from '../../../kubernetes/index.ts';
+import type { Metrics } from '../../../telemetry/index.ts';
 import { fenceAnnotation } from './names.ts';
 
 const recheckMs = 5000;

@@ -1,6 +1,6 @@
 /** Whether the cluster can be used. */
 import { UserError, messageOf } from '../../../base/user-error.ts';
-import type { KubernetesApi } from '../../../kubernetes/types.ts';
+import type { KubernetesApi } from '../../../kubernetes/index.ts';
 import { resources } from './resources.ts';
 
 export { withoutMadeUpGpus } from '../containers/made-up-gpus.ts';

@@ -12,7 +12,7 @@
  * A Pod on a lost node is not gone before the cluster reports it: the operation waits, for as long as that takes.
  */
 import type { Logger } from 'pino';
-import type { KubernetesObject, Target } from '../../../kubernetes/types.ts';
+import type { KubernetesObject, Target } from '../../../kubernetes/index.ts';
 import type { ControlPlaneConfig } from '../../domain/config.ts';
 import type { Report, RuntimeHost, RuntimeRequest } from '../../domain/runtime.ts';
 import type { VolumeRecord } from '../../store/records.ts';

@@ -8,7 +8,7 @@
  *
  * `waiting` shows whether no node has room: the cluster continues to try, and the runtime gives up after a bound. `leaving` is also a Pod whose node is lost: it is gone when the cluster reports that, not before.
  */
-import type { KubernetesObject } from '../../../kubernetes/types.ts';
+import type { KubernetesObject } from '../../../kubernetes/index.ts';
 import { containerName } from './names.ts';
 import { reasonOfStart, reasonOfWaiting, sentenceOfPod, type LaunchReason } from './reasons.ts';
 

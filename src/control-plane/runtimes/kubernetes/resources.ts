@@ -1,5 +1,5 @@
 /** The resources of the API that this runtime uses. manifests/control-plane has a right for each. */
-import type { ResourceType } from '../../../kubernetes/types.ts';
+import type { ResourceType } from '../../../kubernetes/index.ts';
 
 function type(group: string, kind: string, plural: string, namespaced = true): ResourceType {
   return { group, version: 'v1', plural, kind, namespaced };

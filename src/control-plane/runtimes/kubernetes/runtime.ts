@@ -12,7 +12,7 @@
 import { backoffMs } from '../../../base/backoff.ts';
 import { sleep } from '../../../base/clock.ts';
 import { messageOf } from '../../../base/user-error.ts';
-import { KubernetesError } from '../../../kubernetes/errors.ts';
+import { KubernetesError } from '../../../kubernetes/index.ts';
 import type { ServiceRecord, VolumeRecord } from '../../store/records.ts';
 import type { ControlPlaneConfig } from '../../domain/config.ts';
 import type {

@@ -1,5 +1,5 @@
 /** Volumes as claims: the steps of their operations. See claim.ts for their states. */
-import type { Target } from '../../../kubernetes/types.ts';
+import type { Target } from '../../../kubernetes/index.ts';
 import type { ControlPlaneConfig } from '../../domain/config.ts';
 import type { RuntimeHost, RuntimeRequest } from '../../domain/runtime.ts';
 import type { VolumeRecord } from '../../store/records.ts';

@@ -7,8 +7,12 @@
  * | `metrics.k8s.io` | the metrics server | CPU, memory; so every service counts as used |
  * | none | | nothing: metrics have no samples, and every service counts as used |
  */
-import { KubernetesError } from '../../../kubernetes/errors.ts';
-import type { KubernetesApi, KubernetesObject, PodApi } from '../../../kubernetes/types.ts';
+import {
+  KubernetesError,
+  type KubernetesApi,
+  type KubernetesObject,
+  type PodApi,
+} from '../../../kubernetes/index.ts';
 import type { Clock } from '../../../base/clock.ts';
 import type { Gauge } from '../containers/meter.ts';
 import type { Statistics } from '../containers/statistics.ts';
