@@ -5,6 +5,8 @@ import type { Duplex } from 'node:stream';
 import type { CommandAnswer } from './node.ts';
 
 const magic = '258EAFA5-E914-47DA-95CA-C5AB0DC85B11';
+/** The opcode of a frame that ends the connection. */
+const closing = 8;
 const protocol = 'v4.channel.k8s.io';
 
 export function refuseExec(socket: Duplex, status: number): void {
@@ -18,7 +20,9 @@ export function answerExec(incoming: IncomingMessage, socket: Duplex, answer: Co
   head.push(`sec-websocket-accept: ${accept}`, `sec-websocket-protocol: ${protocol}`, '', '');
   socket.on('error', () => undefined);
   socket.write(head.join('\r\n'));
-  socket.on('data', () => undefined);
+  socket.on('data', ([first = 0]: Buffer) => {
+    if ((first & 0x0f) === closing) socket.end();
+  });
   const send = (channel: number, text: string) =>
     socket.write(frameOf(2, Buffer.from(`${String.fromCharCode(channel)}${text}`)));
   for (let index = 0; index < (answer.stdout ?? '').length; index += 30_000) {
@@ -27,7 +31,7 @@ export function answerExec(incoming: IncomingMessage, socket: Duplex, answer: Co
   if (answer.stderr) send(2, answer.stderr);
   if (answer.endless) return;
   send(3, JSON.stringify(statusOf(answer)));
-  socket.end(frameOf(8, Buffer.from([0x03, 0xe8])));
+  socket.end(frameOf(closing, Buffer.from([0x03, 0xe8])));
 }
 
 function statusOf({ exitCode = 0, failure }: CommandAnswer): object {

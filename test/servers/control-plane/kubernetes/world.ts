@@ -1,5 +1,5 @@
 /** A control plane whose services are Pods of a Kubernetes API in this process, with a played node. */
-import { readFileSync } from 'node:fs';
+import { copyFileSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import pino from 'pino';
 import { parse } from 'yaml';
@@ -26,6 +26,13 @@ export const spec = {
   resources: { gpuCount: 0, cpu: 0.5, memoryGb: 0.0625 },
 };
 
+const kinds: Readonly<Record<string, string>> = {
+  pods: 'Pod',
+  persistentvolumeclaims: 'PersistentVolumeClaim',
+  namespaces: 'Namespace',
+  storageclasses: 'StorageClass',
+};
+
 interface Options {
   readonly config?: string;
   readonly database?: string;
@@ -38,14 +45,17 @@ export class ClusterWorld implements AsyncDisposable {
   #world: World | undefined;
   #options: Options = {};
 
-  private constructor(server: KubernetesServer) {
+  readonly #endsServer: boolean;
+
+  private constructor(server: KubernetesServer, endsServer: boolean) {
     this.server = server;
+    this.#endsServer = endsServer;
   }
 
-  static async start(options: Options = {}, server?: KubernetesServer): Promise<ClusterWorld> {
-    const cluster = server ?? new KubernetesServer({ node: true });
-    if (!server) await cluster.start();
-    const world = new ClusterWorld(cluster);
+  static async start(options: Options = {}): Promise<ClusterWorld> {
+    const server = new KubernetesServer({ node: true });
+    await server.start();
+    const world = new ClusterWorld(server, true);
     world.#options = { database: temporaryFile('plane.db'), ...options };
     await world.open();
     return world;
@@ -119,12 +129,62 @@ export class ClusterWorld implements AsyncDisposable {
 
   /** Objects of a kind, wherever they are, as an administrator reads them. */
   async objects(from: string): Promise<Json[]> {
+    return (await this.#asAdministrator('GET', from)).items ?? [];
+  }
+
+  /** As somebody else in the cluster does it. */
+  async put(plural: string, object: Json, group = '/api/v1'): Promise<void> {
+    const { namespace } = object.metadata;
+    const within = namespace === undefined ? '' : `/namespaces/${namespace}`;
+    const typed = { apiVersion: group.replace(/^\/apis?\//, ''), kind: kinds[plural], ...object };
+    await this.#asAdministrator('POST', `${group}${within}/${plural}`, typed);
+  }
+
+  async remove(plural: string, name: string): Promise<void> {
+    const [object] = await this.objects(`/api/v1/${plural}?fieldSelector=metadata.name=${name}`);
+    await this.#asAdministrator(
+      'DELETE',
+      `/api/v1/namespaces/${object.metadata.namespace}/${plural}/${name}`,
+    );
+  }
+
+  /** Another control plane, with a copy of the database. */
+  async copy(): Promise<ClusterWorld> {
+    const database = temporaryFile('copy.db');
+    for (const part of ['', '-wal']) copyFileSync(`${this.#options.database}${part}`, `${database}${part}`);
+    const world = new ClusterWorld(this.server, false);
+    world.#options = { ...this.#options, database };
+    await world.open();
+    return world;
+  }
+
+  /** Until no request was made for a while. */
+  async quiet(): Promise<void> {
+    let [count, since] = [-1, 0];
+    await expect
+      .poll(
+        () => {
+          const now = this.server.requests().filter(({ path: at }) => !at.includes('/leases/')).length;
+          since = now === count ? since + 1 : 0;
+          count = now;
+          return since;
+        },
+        { interval: 25, timeout: 20_000 },
+      )
+      .toBeGreaterThan(12);
+  }
+
+  async #asAdministrator(method: string, at: string, body?: object): Promise<Json> {
     const file = this.server.kubeconfig(path.dirname(temporaryFile('kubeconfig')));
     const { users } = parse(readFileSync(file, 'utf8'));
-    const response = await fetch(`${this.server.url}${from}`, {
-      headers: { authorization: `Bearer ${users[0].user.token}` },
+    const response = await fetch(`${this.server.url}${at}`, {
+      method,
+      headers: { authorization: `Bearer ${users[0].user.token}`, 'content-type': 'application/json' },
+      ...(body && { body: JSON.stringify(body) }),
     });
-    return ((await response.json()) as Json).items ?? [];
+    const answer = await response.text();
+    if (!response.ok) throw new Error(`${method} ${at}: ${answer}`);
+    return JSON.parse(answer);
   }
 
   pods(): Promise<Json[]> {
@@ -137,6 +197,6 @@ export class ClusterWorld implements AsyncDisposable {
 
   async [Symbol.asyncDispose](): Promise<void> {
     await this.#world?.close();
-    await this.server.stop({ abruptly: true });
+    if (this.#endsServer) await this.server.stop({ abruptly: true });
   }
 }
