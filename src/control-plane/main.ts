@@ -281,6 +281,7 @@ function startDomain(store: Store, options: ControlPlaneOptions, quotaOf: QuotaO
       onEnded: (serviceId, reason) => settlement.onEnded(serviceId, reason),
       onUsed: (serviceIds) => settlement.onUsed(serviceIds),
       onFailure,
+      quotaOf: (accountId) => platform.quotas.of(accountId),
     }),
     time,
     clock,
@@ -291,8 +292,7 @@ function startDomain(store: Store, options: ControlPlaneOptions, quotaOf: QuotaO
   const settlement = new Settlement(store, lifecycle, volumes);
   const accounts = new Accounts(store);
   const credits = new Credits(store, platform.ledger);
-  const money = { ledger: platform.ledger, credits };
-  store.unit.run(() => accounts.sync(options.accounts, money, time, random));
+  store.unit.run(() => accounts.sync(options.accounts, { ledger: platform.ledger, credits }, time, random));
   const idempotency = new Idempotency(store, clock, random, (id) => platform.quotas.of(id));
   platform.runtime.resume(store.services.everywhere(), store.volumes.everywhere());
   volumes.resume();

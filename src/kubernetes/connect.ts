@@ -10,7 +10,8 @@ import type { Metrics } from '../telemetry/index.ts';
 import type { ClusterAccess } from './access.ts';
 import { createClient } from './client.ts';
 import { inClusterAccess, isInCluster, serviceAccountFolder } from './in-cluster.ts';
-import type { KubernetesApi } from './types.ts';
+import { createPodClient } from './pod-client.ts';
+import type { KubernetesApi, PodApi } from './types.ts';
 
 export interface ConnectOptions {
   /** A file; it has precedence over the environment. */
@@ -30,6 +31,17 @@ export async function connect(options: ConnectOptions): Promise<KubernetesApi> {
   refuseOpenHttp(access);
   const { clock, metrics, dispatcher } = options;
   return createClient({ access, clock, metrics, dispatcher });
+}
+
+/** As `connect`, and what else the API serves of Pods. */
+export async function connectWithPods(
+  options: ConnectOptions,
+): Promise<{ readonly api: KubernetesApi; readonly pods: PodApi }> {
+  const access = await findAccess(options);
+  refuseOpenHttp(access);
+  const { clock, metrics, dispatcher } = options;
+  const parts = { access, clock, metrics, dispatcher };
+  return { api: createClient(parts), pods: createPodClient(parts) };
 }
 
 /** Of the context of a kubeconfig, as kubectl has it. Undefined: there is no kubeconfig, or none that can be read. */

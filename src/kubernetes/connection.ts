@@ -4,7 +4,7 @@
  * under way ends on the old ones. Redirects are not followed: credentials go to the configured host only.
  */
 import { isDeepStrictEqual } from 'node:util';
-import { Agent, ProxyAgent, request, type Dispatcher } from 'undici';
+import { Agent, ProxyAgent, request, WebSocket, type Dispatcher } from 'undici';
 import type { Clock } from '../base/index.ts';
 import type { Metrics } from '../telemetry/index.ts';
 import type { ClusterAccess, TlsOptions } from './access.ts';
@@ -102,6 +102,28 @@ export class Connection {
     } finally {
       silence.end();
     }
+  }
+
+  /** The bytes of an answer without an end, as they come. Ends as `lines` does, however long nothing comes. */
+  async *bytes(question: Question, signal: AbortSignal): AsyncGenerator<Buffer> {
+    try {
+      const response = await this.#ask(question, signal);
+      for await (const chunk of response.body) yield chunk as Buffer;
+    } catch (error) {
+      if (signal.aborted) return;
+      throw this.#failure(question, error, undefined);
+    }
+  }
+
+  /** Not connected yet. It has credentials of its own, as each request has. */
+  async socket(path: string, protocol: string): Promise<WebSocket> {
+    const { access, dispatcher } = this.#options;
+    const { headers, tls } = await access.credentials();
+    return new WebSocket(`${access.server.replace(/^http/, 'ws')}${path}`, {
+      protocols: protocol,
+      headers: { ...headers.reveal(), 'user-agent': 'fleetkeeper' },
+      dispatcher: dispatcher ?? this.#agentFor(tls.reveal()),
+    });
   }
 
   /** What is under way is given up. */

@@ -102,6 +102,11 @@ export class Election {
     return this.#lease.holder;
   }
 
+  /** How many times another process took the Lease over, as it was seen last. */
+  get transitions(): number {
+    return this.#lease.transitions;
+  }
+
   /** Why the Lease can't be read or written now; undefined while it can. */
   get problem(): string | undefined {
     return this.#problem;

@@ -55,6 +55,10 @@ export class LeaseRecord {
     return this.#spec.holderIdentity || undefined;
   }
 
+  get transitions(): number {
+    return this.#spec.leaseTransitions ?? 0;
+  }
+
   /** When it may be taken unless its holder renews it, on the monotonic clock; in the past for one without a holder. */
   get freeAtMs(): number {
     if (this.holder === undefined) return -Infinity;

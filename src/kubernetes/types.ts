@@ -123,3 +123,36 @@ export interface KubernetesApi {
   ): Promise<void>;
   close(): Promise<void>;
 }
+
+/** What a command has written. */
+export interface ExecPiece {
+  readonly stream: 'stdout' | 'stderr';
+  readonly bytes: Buffer;
+}
+
+/** How a command in a container ended. */
+export type ExecEnd =
+  | { readonly kind: 'exited'; readonly exitCode: number }
+  /** It was not started; with the cluster's message. */
+  | { readonly kind: 'failed'; readonly message: string }
+  /** The connection ended before that was known. */
+  | { readonly kind: 'unknown' };
+
+/** What the API serves beside objects: what Pods write, commands in them, what is measured. Rejects as `KubernetesApi` does. */
+export interface PodApi {
+  /** What a container has written so far; `follow`: and what it writes until it ends. */
+  logs(pod: Target, container: string, follow: boolean, signal: AbortSignal): AsyncIterable<Buffer>;
+  /** Each piece is handed over as it comes. When `signal` is aborted, the connection ends; the command may continue. */
+  exec(
+    pod: Target,
+    container: string,
+    command: readonly string[],
+    onPiece: (piece: ExecPiece) => void,
+    signal: AbortSignal,
+  ): Promise<ExecEnd>;
+  /** What the kubelet of a node measures of its Pods. */
+  nodeSummary(node: string): Promise<object>;
+  /** Removes whatever the selector selects. */
+  removeAll(type: ResourceType, namespace: string, labelSelector: string): Promise<void>;
+  close(): Promise<void>;
+}

@@ -1,14 +1,12 @@
 import { isIP } from 'node:net';
 import { InvalidArgumentError, Option, type Command } from 'commander';
 import type { ControlPlaneConfig } from '../../control-plane/domain/config.ts';
-import type { EgressMode } from '../../control-plane/runtimes/docker/config.ts';
-import type { RuntimeFactory } from '../../control-plane/domain/runtime.ts';
 import { pageFiles } from '../../http/index.ts';
 import { createProcessRegistry } from '../../telemetry/index.ts';
 import { UserError } from '../../base/index.ts';
 import { print, untilStopped, type Context } from '../context.ts';
 import { pageLine } from '../health.ts';
-import { openLog, type LogFlags } from '../log.ts';
+import { openLog } from '../log.ts';
 import {
   logFormatOption,
   logLevelOption,
@@ -18,9 +16,10 @@ import {
   parseRate,
   readTextFile,
 } from '../options.ts';
+import { runtimeOf, type RuntimeFlags } from '../runtimes.ts';
 import { isWebAddress } from '../web-address.ts';
 
-interface ControlPlaneFlags extends LogFlags {
+interface ControlPlaneFlags extends RuntimeFlags {
   readonly listen: { host: string; port: number };
   readonly adminListen?: { host: string; port: number };
   readonly testListen?: { host: string; port: number };
@@ -33,10 +32,6 @@ interface ControlPlaneFlags extends LogFlags {
   readonly config?: string;
   readonly rateLimit?: number | 'none';
   readonly timeScale: number;
-  readonly runtime: 'simulated' | 'docker';
-  readonly dockerSocket?: string;
-  readonly publishHost: string;
-  readonly egress: EgressMode;
 }
 
 /** `control-plane`: a real server for the contract, on this machine. */
@@ -53,7 +48,7 @@ export function defineControlPlane(command: Command, context: Context): void {
       'YAML: accounts: [{name, email, emailVerified, balanceMicros, apiKeys: [..]}]',
     ),
   );
-  withBrowserFlags(command)
+  withRuntimeFlags(withBrowserFlags(command))
     .option(
       '--config <file>',
       'YAML: regions, capacity, prices, templates, identity provider; default: built in',
@@ -85,9 +80,29 @@ export function defineControlPlane(command: Command, context: Context): void {
       parsePositive,
       1,
     )
+    .addOption(logLevelOption('warn'))
+    .addOption(logFormatOption())
+    .action((flags: ControlPlaneFlags) => serve(flags, context));
+}
+
+function withBrowserFlags(command: Command): Command {
+  return command
+    .option(
+      '--browser-listen <address>',
+      'HOST:PORT of browser sessions, if the configuration offers them; default a free port of the host of --listen',
+      parseAddress,
+    )
+    .option('--browser-url <url>', 'how browsers reach it, if not at that address', parseBrowserUrl);
+}
+
+function withRuntimeFlags(command: Command): Command {
+  return command
     .addOption(
-      new Option('--runtime <name>', 'containers are simulated, or real ones of Docker or podman')
-        .choices(['simulated', 'docker'])
+      new Option(
+        '--runtime <name>',
+        'services are simulated, containers of Docker or podman, or Pods of a Kubernetes cluster',
+      )
+        .choices(['simulated', 'docker', 'kubernetes'])
         .default('simulated'),
     )
     .option('--docker-socket <path>', 'of the container engine; default DOCKER_HOST, or /var/run/docker.sock')
@@ -105,19 +120,11 @@ export function defineControlPlane(command: Command, context: Context): void {
         .choices(['enforce', 'external', 'open'])
         .default('enforce'),
     )
-    .addOption(logLevelOption('warn'))
-    .addOption(logFormatOption())
-    .action((flags: ControlPlaneFlags) => serve(flags, context));
-}
-
-function withBrowserFlags(command: Command): Command {
-  return command
     .option(
-      '--browser-listen <address>',
-      'HOST:PORT of browser sessions, if the configuration offers them; default a free port of the host of --listen',
-      parseAddress,
+      '--kubeconfig <file>',
+      "which cluster runs Pods, and as whom; default KUBECONFIG, then the pod's ServiceAccount, then ~/.kube/config",
     )
-    .option('--browser-url <url>', 'how browsers reach it, if not at that address', parseBrowserUrl);
+    .option('--context <name>', 'of the kubeconfig; default its current one');
 }
 
 async function serve(flags: ControlPlaneFlags, context: Context): Promise<void> {
@@ -130,7 +137,7 @@ async function serve(flags: ControlPlaneFlags, context: Context): Promise<void> 
   const accounts = readTextFile(flags.accounts, 'the accounts file');
   const credentials = given.identity ? 'keys and tokens' : 'keys';
   requireBrowser(flags, given);
-  const { runtime, config } = await runtimeOf(flags, given, context);
+  const { runtime, config, ended } = await runtimeOf(flags, given, context);
   const server = await startControlPlane({
     listen: flags.listen,
     ...(flags.adminListen && { adminListen: flags.adminListen, page: pageFiles('control-plane') }),
@@ -158,8 +165,9 @@ async function serve(flags: ControlPlaneFlags, context: Context): Promise<void> 
   if (server.testUrl) print(context, `test on ${server.testUrl}`);
   if (server.metricsUrl) print(context, `metrics on ${server.metricsUrl}`);
   if (server.browserUrl) print(context, `browser sessions on ${server.browserUrl}`);
-  await untilStopped(context);
+  const failure = await Promise.race([untilStopped(context), ended]);
   await server.close();
+  if (failure) throw failure;
 }
 
 /** It is bound, and shown in endpoints. */
@@ -179,27 +187,4 @@ function requireBrowser({ browserListen, browserUrl }: ControlPlaneFlags, config
     'the configuration offers no browser sessions, so there is nothing to listen for',
     'set browserEnabled: true in --config, or leave --browser-listen and --browser-url out',
   );
-}
-
-interface ChosenRuntime {
-  /** Absent: simulated. */
-  readonly runtime?: RuntimeFactory;
-  readonly config: ControlPlaneConfig;
-}
-
-/** Throws a `UserError` when there is no container engine, or it can't be used as it was asked for. */
-async function runtimeOf(
-  flags: ControlPlaneFlags,
-  given: ControlPlaneConfig,
-  context: Context,
-): Promise<ChosenRuntime> {
-  if (flags.runtime === 'simulated') return { config: given };
-  // No other command needs it.
-  const docker = await import('../../control-plane/runtimes/docker/engine/connect.ts');
-  const { connectEngine, dockerOptions, dockerRuntime, engineAddress, withMachineOf } = docker;
-  const address = engineAddress(flags.dockerSocket, context.environment['DOCKER_HOST']);
-  const engine = await connectEngine(address);
-  const offered = docker.withoutMadeUpGpus(given);
-  const config = await withMachineOf(engine, address, offered, openLog(context, flags));
-  return { config, runtime: dockerRuntime(engine, await dockerOptions(config, { ...flags, address })) };
 }

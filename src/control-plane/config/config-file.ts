@@ -7,6 +7,7 @@ import { z } from 'zod';
 import type { ControlPlaneConfig } from '../domain/config.ts';
 import { bounds, templateSpec } from '../domain/requests.ts';
 import { templateFields } from '../domain/templates.ts';
+import { clusterPlace, kubernetes } from './cluster-config.ts';
 import { parseYamlFile, type Mistake } from './yaml-file.ts';
 
 const longestDurationMs = 24 * 60 * 60 * 1000;
@@ -34,6 +35,7 @@ const geography = z.strictObject({
   cpu: z.number().nonnegative().optional(),
   memoryGb: z.number().nonnegative().optional(),
   storageGb: z.int().nonnegative().optional(),
+  cluster: clusterPlace.optional(),
 });
 
 const region = z.strictObject({
@@ -42,6 +44,7 @@ const region = z.strictObject({
   geographies: z.array(geography).min(1),
   // A made-up price would be charged.
   prices: prices.nullable().default(null),
+  cluster: clusterPlace.optional(),
 });
 
 const gpuModel = z.strictObject({
@@ -118,6 +121,7 @@ const containers = z.strictObject({
   egress: z
     .strictObject({ allow: z.array(destination).default([]), deny: z.array(destination).default([]) })
     .prefault({}),
+  kubernetes: kubernetes.prefault({}),
 });
 
 const gpus = { h100: 100_000, a100: 100_000, l4: 100_000 };

@@ -23,6 +23,33 @@ export interface GeographyConfig {
   readonly cpu?: number | undefined;
   readonly memoryGb?: number | undefined;
   readonly storageGb?: number | undefined;
+  /** What differs from the region. */
+  readonly cluster?: ClusterPlace | undefined;
+}
+
+/** What `--runtime kubernetes` makes of a place. */
+export interface ClusterPlace {
+  /** Labels of the nodes that its Pods run on. */
+  readonly nodeSelector?: Readonly<Record<string, string>> | undefined;
+  /** As in a Pod. */
+  readonly tolerations?: readonly object[] | undefined;
+  /** Absent: the default one of the cluster. */
+  readonly storageClass?: string | undefined;
+  readonly accessMode?: 'ReadWriteOnce' | 'ReadWriteOncePod' | undefined;
+  readonly runtimeClass?: string | undefined;
+  /** By model of the GPU catalog. */
+  readonly gpus?:
+    | Readonly<
+        Record<
+          string,
+          {
+            /** Default: `nvidia.com/gpu`. */
+            readonly resource?: string | undefined;
+            readonly nodeSelector?: Readonly<Record<string, string>> | undefined;
+          }
+        >
+      >
+    | undefined;
 }
 
 /** A tier: the `region` of a service or a volume. */
@@ -33,6 +60,7 @@ export interface RegionConfig {
   readonly geographies: readonly GeographyConfig[];
   /** Null: not configured, and nothing that would cost anything is created there (§4). */
   readonly prices: Prices | null;
+  readonly cluster?: ClusterPlace | undefined;
 }
 
 interface GpuModel {
@@ -72,19 +100,57 @@ export interface MachineCapacity {
   readonly storageGb?: number | null | undefined;
 }
 
-/** Of `--runtime docker`. */
+/** Of real containers. */
 export interface ContainersConfig {
   /** Unstated amounts are those of the container engine's machine, as far as it shows them. */
   readonly capacity: MachineCapacity;
   /** `HOST` or `HOST:PORT`: registries that images may come from although they are not public. */
   readonly registries: readonly string[];
-  /** The GPUs of the machine: ids as the container engine knows them. */
+  /** The GPUs of the machine of `--runtime docker`: ids as the container engine knows them. */
   readonly gpus: readonly { readonly id: string; readonly model: string }[];
   /** What containers may reach beside the internet, and what of that they may not. */
   readonly egress: {
     readonly allow: readonly { readonly to: string; readonly port?: number | undefined }[];
     readonly deny: readonly { readonly to: string; readonly port?: number | undefined }[];
   };
+  readonly kubernetes: KubernetesConfig;
+}
+
+/** Where services with a port answer. */
+export type EndpointConfig =
+  /** At the address of a Service, which the cluster reaches, and whoever has a route to it. */
+  | { readonly kind: 'cluster' }
+  /** At a port of every node; `host`: the address that is shown; default: that of the Pod's node. */
+  | { readonly kind: 'nodePort'; readonly host?: string | undefined }
+  /** At `SERVICE_ID.DOMAIN`. */
+  | {
+      readonly kind: 'ingress';
+      readonly domain: string;
+      readonly scheme: 'http' | 'https';
+      readonly className?: string | undefined;
+    }
+  | {
+      readonly kind: 'gateway';
+      readonly domain: string;
+      readonly scheme: 'http' | 'https';
+      readonly gateway: {
+        readonly name: string;
+        readonly namespace: string;
+        readonly sectionName?: string | undefined;
+      };
+    };
+
+/** Of `--runtime kubernetes`. */
+export interface KubernetesConfig {
+  readonly endpoint: EndpointConfig;
+  /** What a container may write beside its volume. */
+  readonly ephemeralStorageGb: number;
+  /** How long a Pod may wait for a node with room. */
+  readonly unschedulableSeconds: number;
+  /** How long a launch may take in all. */
+  readonly launchSeconds: number;
+  /** Networks of the cluster's Pods, beside those that its nodes show. */
+  readonly podNetworks: readonly string[];
 }
 
 export interface ControlPlaneConfig {

@@ -226,7 +226,8 @@ export class Lifecycle {
 
   #requestOf(service: ServiceRecord, operation: Operation<ServiceOperationKind>): RuntimeRequest {
     const { id, startedAtMs, kind } = operation;
-    const asked = { id, startedAtMs, accountId: service.accountId, subjectId: service.id };
+    const { region, geography, accountId } = service;
+    const asked = { id, startedAtMs, accountId, subjectId: service.id, place: { region, geography } };
     switch (kind) {
       case 'provision':
         return { ...asked, kind, launch: this.#launchOf(service) };

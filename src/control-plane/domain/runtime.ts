@@ -10,6 +10,7 @@ import type { Clock } from '../../base/clock.ts';
 import type { Random } from '../../base/random.ts';
 import type { Sensitive } from '../../base/sensitive.ts';
 import type { PlatformClock } from './platform-clock.ts';
+import type { Quota } from './quotas.ts';
 import type { ServiceRecord, VolumeOperationKind, VolumeRecord } from '../store/records.ts';
 
 export interface PullCredentials {
@@ -40,6 +41,11 @@ type Work =
   /** With the size that the volume is to have. */
   | { readonly kind: VolumeOperationKind; readonly sizeGb: number };
 
+export interface Place {
+  readonly region: string;
+  readonly geography: string;
+}
+
 export type RuntimeRequest = Work & {
   /** Of the operation: the same when it is begun again. */
   readonly id: string;
@@ -47,6 +53,8 @@ export type RuntimeRequest = Work & {
   readonly accountId: string;
   /** The service or volume. */
   readonly subjectId: string;
+  /** Where it is, by the names of the configuration. */
+  readonly place: Place;
 };
 
 export interface Report {
@@ -81,6 +89,8 @@ export interface Runtime {
   resume(services: Iterable<ServiceRecord>, volumes: Iterable<VolumeRecord>): void;
   /** Why a service with this image or these variables is not accepted, as `FIELD: sentence`; absent: all are. */
   refusal?(image: string, environmentNames: readonly string[]): string | undefined;
+  /** Why a volume can't become larger where it is; absent: every one can. */
+  growthRefusal?(volume: VolumeRecord): string | undefined;
   /** Replaces what was begun for the same subject. Reports later, never during the call. */
   begin(request: RuntimeRequest): void;
   /** What the containers of the service have written, oldest first; also when none runs now. */
@@ -112,6 +122,8 @@ export interface RuntimeHost {
   /** These running services were in use just now. */
   onUsed(this: void, serviceIds: readonly string[]): void;
   onFailure(this: void, error: unknown): void;
+  /** What an account may have. */
+  quotaOf(this: void, accountId: string): Quota;
 }
 
 export type RuntimeFactory = (host: RuntimeHost) => Runtime;

@@ -224,6 +224,8 @@ export class Volumes {
 
   #requireCanGrow(volume: VolumeRecord): void {
     this.requireReady(volume.id);
+    const refusal = this.#platform.runtime.growthRefusal?.(volume);
+    if (refusal !== undefined) throw conflict('volume_cannot_grow', refusal);
     const service =
       volume.serviceId === null ? undefined : this.#platform.store.services.get(volume.serviceId);
     if (!service || service.state === 'paused') return;
@@ -248,8 +250,9 @@ export class Volumes {
     return begun;
   }
 
-  #beginNow({ id, accountId, operation, requestedSizeGb }: VolumeRecord): void {
+  #beginNow({ id, accountId, operation, requestedSizeGb: sizeGb, region, geography }: VolumeRecord): void {
     if (!operation) return;
-    this.#platform.runtime.begin({ ...operation, accountId, subjectId: id, sizeGb: requestedSizeGb });
+    const place = { region, geography };
+    this.#platform.runtime.begin({ ...operation, accountId, subjectId: id, place, sizeGb });
   }
 }

@@ -3,7 +3,8 @@ import { writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { expect, test } from 'vitest';
 import { everyAccount, Plane, Run } from '../../support/processes/conformance.ts';
-import { unbounded, type Engine } from '../../support/processes/docker-world.ts';
+import { unbounded } from '../../support/processes/container-world.ts';
+import { type Engine } from '../../support/processes/docker-world.ts';
 import { fixtureImage } from '../../support/processes/podman.ts';
 import { temporaryFolder } from '../../support/processes/processes.ts';
 

@@ -1,7 +1,8 @@
 /** Real containers that fail a moment after their start. */
 import { expect, test } from 'vitest';
 import { account, FleetFolder, service } from '../../support/processes/fleet.ts';
-import { idler, keys, World, type Engine } from '../../support/processes/docker-world.ts';
+import { idler, keys } from '../../support/processes/container-world.ts';
+import { World, type Engine } from '../../support/processes/docker-world.ts';
 import { fleetkeeper, temporaryFolder } from '../../support/processes/processes.ts';
 
 export function testCrash(engine: () => Engine): void {

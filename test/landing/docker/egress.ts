@@ -7,7 +7,8 @@ import { once } from 'node:events';
 import { createServer, type Server } from 'node:net';
 import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { idler, keys, page, World, type Engine } from '../../support/processes/docker-world.ts';
+import { idler, keys, page } from '../../support/processes/container-world.ts';
+import { World, type Engine } from '../../support/processes/docker-world.ts';
 
 const metadata = '169.254.169.254';
 /** Another machine of the operator's network, and one of the internet (TEST-NET-3): a network namespace has both. */

@@ -4,7 +4,8 @@ import { cpSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { promisify } from 'node:util';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { page, type Engine } from '../../support/processes/docker-world.ts';
+import { page } from '../../support/processes/container-world.ts';
+import { type Engine } from '../../support/processes/docker-world.ts';
 import { fixtureImage } from '../../support/processes/podman.ts';
 import { eventually, temporaryFolder } from '../../support/processes/processes.ts';
 

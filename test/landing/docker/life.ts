@@ -1,32 +1,12 @@
 /** Real containers: what a service is and does, from the API down to the engine and back. */
 import { expect, test } from 'vitest';
 import { eventually } from '../../support/processes/processes.ts';
-import { idler, keys, nothing, page, web, World, type Engine } from '../../support/processes/docker-world.ts';
+import { idler, keys, page, web } from '../../support/processes/container-world.ts';
+import { testSharedLife } from './shared-life.ts';
+import { World, type Engine } from '../../support/processes/docker-world.ts';
 
 export function testLife(engine: () => Engine): void {
-  test('a web server answers at its endpoint, and what it wrote survives resize, restart, stop and a kill -9 of the control plane', async () => {
-    const world = await World.start(engine());
-    const { id } = await world.create({ volumeGb: 10, environment: { GREETING: 'hello' } });
-    const service = await world.until(id, 'running');
-    expect(service.endpoint).toMatch(/^http:\/\/127\.0\.0\.1:\d+$/);
-    expect(await page(service)).toBe('start hello\n');
-
-    await world.act(id, 'resize', { gpuCount: 0, cpu: 0.75, memoryGb: 0.125 });
-    expect(await page(await world.until(id, 'running'))).toBe('start hello\n'.repeat(2));
-    await world.act(id, 'restart');
-    expect(await page(await world.until(id, 'running'))).toBe('start hello\n'.repeat(3));
-    await world.act(id, 'stop');
-    expect((await world.until(id, 'paused')).endpoint).toBe(null);
-    await world.act(id, 'start');
-    const before = await world.until(id, 'running');
-    expect(await page(before)).toBe('start hello\n'.repeat(4));
-
-    await world.plane.kill();
-    expect(await page(before)).toBe('start hello\n'.repeat(4));
-    await world.plane.start();
-    expect(await world.until(id, 'running')).toEqual(before);
-    expect(await page(before)).toBe('start hello\n'.repeat(4));
-  });
+  testSharedLife((options) => World.start(engine(), options));
 
   test('a container gets image, command, environment and resources as they are asked for, and no privileges', async () => {
     const world = await World.start(engine());
@@ -42,125 +22,8 @@ export function testLife(engine: () => Engine): void {
     expect(inspected.EffectiveCaps).not.toContain('CAP_NET_RAW');
     expect(inspected.Mounts).toMatchObject([{ Type: 'volume', Destination: '/workspace' }]);
     expect(Object.keys(inspected.NetworkSettings.Networks)).toEqual([
-      `fleetkeeper-net-${await accountId(world)}`,
+      `fleetkeeper-net-${await world.accountId()}`,
     ]);
-  });
-
-  test('deleting leaves no container, volume or network behind', async () => {
-    const world = await World.start(engine());
-    const { id, volumeId } = await world.running({ volumeGb: 10 });
-    expect(await world.atTheEngine()).toEqual({
-      containers: [`fleetkeeper-${id}`],
-      volumes: [`fleetkeeper-${volumeId}`],
-      networks: [`fleetkeeper-net-${await accountId(world)}`],
-    });
-    await world.act(id, 'delete');
-    await world.untilGone(`/services/${id}`);
-    expect(await world.atTheEngine()).toEqual(nothing);
-    expect((await world.ok('GET', '/account')).volumes).toEqual([]);
-  });
-
-  test('an independent volume is handed from one service to the next, and goes when it is deleted itself', async () => {
-    const world = await World.start(engine());
-    const volume = await world.ok('POST', '/volumes', { name: 'data', region: 'standard', sizeGb: 10 });
-    const volumeIs = (status: string) =>
-      eventually(`volume ${status}`, async () => {
-        const answer = await world.ok('GET', `/volumes/${volume.id}`);
-        return answer.volume.status === status;
-      });
-    await volumeIs('ready');
-    const first = await world.running({ volumeId: volume.id });
-    expect(await page(first)).toBe('start \n');
-    await world.act(first.id, 'delete');
-    await world.untilGone(`/services/${first.id}`);
-    const second = await world.running({ volumeId: volume.id });
-    expect(await page(second)).toBe('start \n'.repeat(2));
-
-    await world.act(second.id, 'stop');
-    await world.until(second.id, 'paused');
-    await world.ok('PATCH', `/volumes/${volume.id}`, { revision: await volumeRevision(world), sizeGb: 20 });
-    await volumeIs('ready');
-    await world.act(second.id, 'start');
-    expect(await page(await world.until(second.id, 'running'))).toBe('start \n'.repeat(3));
-
-    await world.act(second.id, 'delete');
-    await world.untilGone(`/services/${second.id}`);
-    expect((await world.atTheEngine()).volumes).toEqual([`fleetkeeper-${volume.id}`]);
-    await world.ok('DELETE', `/volumes/${volume.id}`);
-    await world.untilGone(`/volumes/${volume.id}`);
-    expect(await world.atTheEngine()).toEqual(nothing);
-  });
-
-  test('a patch launches the new image, command and port, and only then', async () => {
-    const world = await World.start(engine());
-    const { id, revision } = await world.running();
-    await world.ok('PATCH', `/services/${id}`, {
-      revision,
-      patch: { httpPort: 9090, environment: { PORT: '9090', GREETING: 'again' } },
-    });
-    expect(await page(await world.until(id, 'running'))).toBe('start again\n');
-    await world.act(id, 'stop');
-    const paused = await world.until(id, 'paused');
-    await world.ok('PATCH', `/services/${id}`, {
-      revision: paused.revision,
-      patch: { command: idler.command },
-    });
-    expect(await world.logs(id)).toContain('serving');
-    await world.act(id, 'start');
-    await world.until(id, 'running');
-    await eventually('the new command', async () => (await world.logs(id)) === 'idling\n');
-  });
-
-  test('logs have both streams in their order, also of a stopped service', async () => {
-    const world = await World.start(engine());
-    const { id } = await world.running();
-    expect(await page((await world.ok('GET', `/services/${id}`)).service)).toBe('start \n');
-    expect(await world.logs(id)).toBe('serving\ncomplaining\n');
-    await world.act(id, 'stop');
-    await world.until(id, 'paused');
-    expect(await world.logs(id)).toBe('serving\ncomplaining\nending\n');
-  });
-
-  test('of long logs the newest MiB is answered, from the beginning of a line', async () => {
-    const world = await World.start(engine());
-    const talk = 'yes 0123456789abcdef | head -n 70000; echo last; trap "exit 0" TERM; sleep 1000 & wait';
-    const { id } = await world.running({ ...idler, command: ['sh', '-c', talk] });
-    const logs = await eventually('the last line', async () => {
-      const text = await world.logs(id);
-      return text.endsWith('last\n') && text;
-    });
-    expect(logs.length).toBeGreaterThan(2 ** 20 - 20);
-    expect(logs.length).toBeLessThanOrEqual(2 ** 20);
-    expect(logs.startsWith('0123456789abcdef\n')).toBe(true);
-  });
-
-  test('a browser session shows what the container answers, until it is stopped', async () => {
-    const world = await World.start(engine());
-    const { id } = await world.running({ volumeGb: 10, environment: { GREETING: 'hello' } });
-    const { url } = await world.ok('POST', `/services/${id}/browser-session`);
-    const shown = async () => {
-      const answer = await fetch(url);
-      return `${answer.status} ${await answer.text()}`;
-    };
-    await eventually('it answers', async () => (await shown()) === '200 start hello\n');
-    await world.act(id, 'stop');
-    await world.until(id, 'paused');
-    expect(await shown()).toMatch(/^409 .*does not run/);
-  });
-
-  test('a command answers with its exit code and both outputs', async () => {
-    const world = await World.start(engine());
-    const { id } = await world.running(idler);
-    expect(await world.exec(id, ['sh', '-c', 'echo out; echo err >&2; exit 7'])).toEqual({
-      exitCode: 7,
-      stdout: 'out\n',
-      stderr: 'err\n',
-      truncated: false,
-    });
-    expect(await world.exec(id, ['no-such-command'])).toMatchObject({
-      exitCode: 127,
-      stderr: expect.stringContaining('no-such-command'),
-    });
   });
 
   test('a command that takes too long is ended, with all that it started', async () => {
@@ -281,13 +144,4 @@ export function testLife(engine: () => Engine): void {
     expect(await ask(await addressOf(two.id))).toBe('start \n');
     expect(await ask(await addressOf(foreign.id))).toBe('');
   });
-}
-
-async function accountId(world: World): Promise<string> {
-  return (await world.ok('GET', '/me')).id;
-}
-
-async function volumeRevision(world: World): Promise<number> {
-  const { volumes } = await world.ok('GET', '/account');
-  return volumes[0].revision;
 }

@@ -1,7 +1,8 @@
 /** Replicas that a client asks all the time, while they are rolled out and removed and the manager is killed. */
 import { expect, onTestFinished, test } from 'vitest';
 import { apiVersion } from '../../../src/resources/index.ts';
-import { keys, web, World, type Engine, type Json } from '../../support/processes/docker-world.ts';
+import { keys, web, type Json } from '../../support/processes/container-world.ts';
+import { World, type Engine } from '../../support/processes/docker-world.ts';
 import { account, FleetFolder, task } from '../../support/processes/fleet.ts';
 import { eventually, temporaryFolder } from '../../support/processes/processes.ts';
 

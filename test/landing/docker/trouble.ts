@@ -2,47 +2,14 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { describe, expect, test } from 'vitest';
 import { eventually } from '../../support/processes/processes.ts';
-import {
-  idler,
-  keys,
-  nothing,
-  page,
-  web,
-  withoutEngine,
-  World,
-  type Engine,
-} from '../../support/processes/docker-world.ts';
-
-const sh = (script: string) => ({ ...idler, command: ['sh', '-c', script] });
+import { keys, nothing, page, web } from '../../support/processes/container-world.ts';
+import { testSharedTrouble } from './shared-trouble.ts';
+import { withoutEngine, World, type Engine } from '../../support/processes/docker-world.ts';
 
 export function testTrouble(engine: () => Engine): void {
+  testSharedTrouble((options) => World.start(engine(), options));
+
   describe('a container that ends', () => {
-    test('by itself leaves its service in error with the exit code, and a restart mends it', async () => {
-      const world = await World.start(engine());
-      const { id } = await world.running();
-      // Not waited for: the command may end with the container.
-      void world.call('POST', `/services/${id}/exec`, { command: ['kill', '-INT', '1'] });
-      const broken = await world.until(id, 'error');
-      expect(broken).toMatchObject({ endpoint: null, error: 'the container ended with exit code 130' });
-      expect((await world.events(id)).at(-1)).toBe('error: the container ended with exit code 130');
-      expect(await world.logs(id)).toContain('serving');
-      await world.act(id, 'restart');
-      expect(await page(await world.until(id, 'running'))).toBe('start \n');
-    });
-
-    test('right at its start does so, too', async () => {
-      const world = await World.start(engine());
-      const { id } = await world.create(sh('echo no; exit 5'));
-      expect((await world.until(id, 'error')).error).toBe('the container ended with exit code 5');
-      expect(await world.logs(id)).toBe('no\n');
-    });
-
-    test('for lack of memory says so', async () => {
-      const world = await World.start(engine());
-      const { id } = await world.create(sh('x=aaaaaaaa; while true; do x=$x$x; done'));
-      expect((await world.until(id, 'error')).error).toMatch(/exit code 137.*0\.0625 GB of memory/);
-    });
-
     test('while the control plane is down is told at its start', async () => {
       const world = await World.start(engine());
       const service = await world.running();
@@ -99,14 +66,6 @@ export function testTrouble(engine: () => Engine): void {
       });
       expect(await world.atTheEngine()).toEqual(nothing);
     });
-
-    test('is mended by a patch', async () => {
-      const world = await World.start(engine());
-      const { id } = await world.create({ image: 'localhost/none:1' });
-      const { revision } = await world.until(id, 'error');
-      await world.ok('PATCH', `/services/${id}`, { revision, patch: { image: web.image } });
-      expect(await page(await world.until(id, 'running'))).toBe('start \n');
-    });
   });
 
   describe('a private registry', () => {
@@ -159,52 +118,6 @@ export function testTrouble(engine: () => Engine): void {
       registry.delayMs = 0;
       expect(await world.atTheEngine()).toEqual(nothing);
     });
-  });
-
-  describe('a kill -9 of the control plane', () => {
-    test('in the midst of a launch starts no container twice', async () => {
-      const world = await World.start(engine());
-      const pages: string[] = [];
-      for (const afterMs of [0, 80, 160, 240, 360]) {
-        const { id } = await world.create({ volumeGb: 10 });
-        await delay(afterMs);
-        await world.crash();
-        pages.push(await page(await world.until(id, 'running')));
-      }
-      expect(pages).toEqual(Array(5).fill('start \n'));
-      expect((await world.atTheEngine()).containers).toHaveLength(5);
-    });
-
-    test('in the midst of a stop, a restart and a deletion is made good', async () => {
-      const world = await World.start(engine());
-      const [stopped, restarted, deleted] = await Promise.all([
-        world.running(),
-        world.running(),
-        world.running(),
-      ]);
-      await Promise.all([stopped, restarted, deleted].map(page));
-      await world.act(stopped.id, 'stop');
-      await world.act(restarted.id, 'restart');
-      await world.act(deleted.id, 'delete');
-      await world.crash();
-      await world.until(stopped.id, 'paused');
-      await page(await world.until(restarted.id, 'running'));
-      await world.untilGone(`/services/${deleted.id}`);
-      const { containers } = await world.atTheEngine();
-      const expected = [`fleetkeeper-${stopped.id}`, `fleetkeeper-${restarted.id}`];
-      expect(containers.toSorted()).toEqual(expected.toSorted());
-    });
-  });
-
-  test('an end of the control plane leaves containers running, also in the midst of a launch', async () => {
-    const world = await World.start(engine());
-    const service = await world.running();
-    const { id } = await world.create();
-    expect(await world.plane.end()).toBe(0);
-    expect(await page(service)).toBe('start \n');
-    await world.plane.start();
-    expect(await page(await world.until(id, 'running'))).toBe('start \n');
-    expect(await world.until(service.id, 'running')).toEqual(service);
   });
 
   test('what an earlier control plane left behind is removed at the start, and nothing of anybody else', async () => {

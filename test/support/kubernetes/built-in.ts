@@ -11,6 +11,7 @@ import {
   completeNamespace,
   completePod,
   completeSecret,
+  completeService,
 } from './completions.ts';
 import { checkDefinition, completeDefinition } from './definitions.ts';
 import { servedEvent, storedEvent } from './event-form.ts';
@@ -92,7 +93,10 @@ const rows: Readonly<Record<string, readonly Row[]>> = {
       categories: ['all'],
       hasStatus: true,
       columns: ['Type: .spec.type', 'Cluster-IP: .spec.clusterIP'],
+      complete: completeService,
     },
+    { kind: 'ResourceQuota', plural: 'resourcequotas', shortNames: ['quota'], hasStatus: true },
+    { kind: 'LimitRange', plural: 'limitranges', shortNames: ['limits'] },
     { kind: 'Node', plural: 'nodes', shortNames: ['no'], ...cluster, hasStatus: true },
     { kind: 'PersistentVolumeClaim', plural: 'persistentvolumeclaims', shortNames: ['pvc'], hasStatus: true },
   ],
@@ -158,7 +162,10 @@ const rows: Readonly<Record<string, readonly Row[]>> = {
   ],
   'networking.k8s.io/v1': [
     { kind: 'NetworkPolicy', plural: 'networkpolicies', shortNames: ['netpol'], hasGeneration: true },
+    { kind: 'Ingress', plural: 'ingresses', shortNames: ['ing'], ...scale },
   ],
+  'gateway.networking.k8s.io/v1': [{ kind: 'HTTPRoute', plural: 'httproutes', ...scale }],
+  'storage.k8s.io/v1': [{ kind: 'StorageClass', plural: 'storageclasses', shortNames: ['sc'], ...cluster }],
   'rbac.authorization.k8s.io/v1': [
     { kind: 'Role', plural: 'roles' },
     { kind: 'RoleBinding', plural: 'rolebindings', columns: ['Role: .roleRef.name'] },

@@ -1,6 +1,6 @@
 /** What the server fills in or refuses in objects of built-in kinds. */
 import { fieldError, type FieldError } from './errors.ts';
-import { fieldsOf, textOf, without, type StoredObject } from './objects.ts';
+import { fieldsOf, listOf, textOf, without, type StoredObject } from './objects.ts';
 
 /** Until its content is gone, a namespace is kept by its own kind of finalizer. */
 export function completeNamespace(object: StoredObject): StoredObject {
@@ -39,6 +39,21 @@ const base64 = /^[A-Za-z0-9+/]*={0,2}$/;
 
 export function completePod(object: StoredObject): StoredObject {
   return { ...object, status: { phase: 'Pending', ...fieldsOf(object['status']) } };
+}
+
+/** Its addresses, which stay as long as it does. */
+export function completeService(object: StoredObject): StoredObject {
+  const spec = fieldsOf(object['spec']);
+  const number = [...object.metadata.uid].reduce(
+    (sum, letter) => (sum * 31 + letter.charCodeAt(0)) % 2700,
+    7,
+  );
+  const ports = listOf(spec['ports']).map((port) => ({
+    ...fieldsOf(port),
+    ...(spec['type'] === 'NodePort' && { nodePort: 30_000 + number }),
+  }));
+  const clusterIP = `10.228.${128 + (number >> 8)}.${number & 255}`;
+  return { ...object, spec: { type: 'ClusterIP', clusterIP, ...spec, ...(ports.length > 0 && { ports }) } };
 }
 
 export function checkEvent(object: StoredObject): readonly FieldError[] {

@@ -1,5 +1,6 @@
 /** The HTTP side: reads requests, asks for faults, identity and permission, answers in JSON, keeps the journal. */
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { Duplex } from 'node:stream';
 import { sleep, type Clock } from '../../../src/base/index.ts';
 import type { Access, User } from './access.ts';
 import { discover } from './discovery.ts';
@@ -11,6 +12,9 @@ import { openApiV2, openApiV2Protobuf, openApiV3, openApiV3Index } from './opena
 import { parseResourceRequest, type ResourceRequest } from './paths.ts';
 import { isReview } from './reviews.ts';
 import type { Call, Resources } from './resources.ts';
+import { answerExec, refuseExec } from './exec-server.ts';
+import type { PlayedNode } from './node.ts';
+import type { Store } from './store.ts';
 import type { Watches } from './watches.ts';
 
 /** One request, as the journal has it. */
@@ -40,6 +44,9 @@ export interface Parts {
   readonly watches: Watches;
   readonly faults: Faults;
   readonly clock: Clock;
+  /** Serves logs, commands and statistics. */
+  readonly node: PlayedNode | undefined;
+  readonly store: Store;
 }
 
 export class HttpSide {
@@ -100,12 +107,54 @@ export class HttpSide {
         return watches.serve({ kind, namespace, query: url.searchParams, form }, response);
       }
     }
+    if (this.#answerOfNode(exchange)) return;
     const answer = resources.answer(callOf(exchange, body));
     if (fault?.reset === 'after') return void response.destroy();
     for (const warning of answer.warnings) {
       response.appendHeader('warning', `299 - ${JSON.stringify(warning)}`);
     }
     send(response, entry, answer.status, answer.json);
+  }
+
+  /** A command in a container: a request that becomes a connection. */
+  upgrade(incoming: IncomingMessage, socket: Duplex): void {
+    const { access, resources, node, store } = this.#parts;
+    const url = new URL(incoming.url ?? '/', 'http://server');
+    try {
+      const user = this.#authenticate(incoming);
+      const resource = parseResourceRequest(incoming.method ?? '', url);
+      if (!resource || resource.subresource !== 'exec' || !node) throw noSuchPath();
+      const { group, namespace, name = '' } = resource;
+      const kind = resources.kindOf(resource);
+      access.authorize(user, kind, { verb: 'get', group, resource: 'pods/exec', namespace, name });
+      if (!store.get('pods', namespace, name)) throw noSuchPath();
+      answerExec(incoming, socket, node.run(url.searchParams.getAll('command')));
+    } catch (error) {
+      refuseExec(socket, error instanceof ApiError ? error.refusal.code : 500);
+    }
+  }
+
+  #answerOfNode({ response, resource, entry }: Exchange): boolean {
+    const { node, store } = this.#parts;
+    const { plural, subresource, namespace, name = '' } = resource;
+    if (!node || (subresource !== 'log' && subresource !== 'proxy')) return false;
+    if (plural === 'nodes') {
+      send(response, entry, 200, JSON.stringify(node.summary()));
+      return true;
+    }
+    const pod = store.get('pods', namespace, name);
+    if (!pod) throw noSuchPath();
+    entry.status = 200;
+    const isFollowed = entry.path.includes('follow=true');
+    const write = () => response.end(node.logs.get(name) ?? '');
+    response.writeHead(200, { 'content-type': 'text/plain' });
+    if (!isFollowed) return !!write();
+    response.flushHeaders();
+    const end = store.subscribe('pods', ({ type, entry: { object } }) => {
+      if (type === 'DELETED' && object.metadata.uid === pod.object.metadata.uid) write();
+    });
+    response.on('close', end);
+    return true;
   }
 
   #onDocument(incoming: IncomingMessage, url: URL, response: ServerResponse, entry: Request): void {

@@ -16,6 +16,8 @@ export interface DeleteOptions {
   readonly isDryRun: boolean;
   readonly uid: string | undefined;
   readonly resourceVersion: string | undefined;
+  /** `gracePeriodSeconds: 0`. */
+  readonly isForced?: boolean;
   /** When it is asked for (RFC 3339); default: now. */
   readonly time?: string;
 }
@@ -33,6 +35,7 @@ export function parseDeleteOptions(query: URLSearchParams, body: unknown): Delet
     isDryRun: query.get('dryRun') === 'All' || [given['dryRun']].flat().includes('All'),
     uid: textOf(uid) || undefined,
     resourceVersion: textOf(resourceVersion) || undefined,
+    isForced: textOf(given['gracePeriodSeconds'] ?? query.get('gracePeriodSeconds')) === '0',
   };
 }
 
@@ -59,7 +62,9 @@ export function remove(
   }
   const finalizers = finalizersOf(kind, entry.object, options);
   if (options.isDryRun) return { entry, isGone: finalizers.length === 0 };
-  if (finalizers.length === 0 && kind.storage !== 'namespaces') {
+  const isOnNode = kind.storage === 'pods' && fieldsOf(entry.object['spec'])['nodeName'] !== undefined;
+  // Its kubelet removes a Pod when its containers have ended, unless nobody waits for that.
+  if (finalizers.length === 0 && kind.storage !== 'namespaces' && !(isOnNode && !options.isForced)) {
     store.remove(kind.storage, entry);
     return { entry, isGone: true };
   }

@@ -42,14 +42,24 @@ export interface Answer {
   readonly warnings: readonly string[];
 }
 
+/** What a node serves through the API server. */
+function isOfNode({ storage }: Kind, subresource: string): boolean {
+  return storage === 'pods'
+    ? subresource === 'log' || subresource === 'exec'
+    : storage === 'nodes' && subresource === 'proxy';
+}
+
 export class Resources {
+  readonly #isPlayed: boolean;
   readonly #store: Store;
   readonly #kinds: Kinds;
   readonly #access: Access;
   readonly #writes: Writes;
   readonly #stamps: Stamps;
 
-  constructor(store: Store, kinds: Kinds, access: Access, stamps: Stamps) {
+  /** `isPlayed`: there is a node. */
+  constructor(store: Store, kinds: Kinds, access: Access, stamps: Stamps, isPlayed = false) {
+    this.#isPlayed = isPlayed;
     this.#store = store;
     this.#kinds = kinds;
     this.#access = access;
@@ -68,7 +78,8 @@ export class Resources {
       (subresource === 'status' && kind.hasStatus) ||
       (subresource === 'scale' && kind.scale !== undefined) ||
       (subresource === 'finalize' && kind.storage === 'namespaces') ||
-      (subresource === 'token' && kind.storage === 'serviceaccounts');
+      (subresource === 'token' && kind.storage === 'serviceaccounts') ||
+      (this.#isPlayed && isOfNode(kind, subresource));
     if (!hasSubresource) throw noSuchPath();
     return kind;
   }

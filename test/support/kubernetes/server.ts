@@ -20,10 +20,11 @@
  *
  * Not like the real one:
  *   - everything is lost when the process ends
+ *   - a node is only played (node.ts): it runs no container, and shows recorded states
  *   - objects of built-in kinds are not validated against a schema, and get few defaults; no controller but the end of
  *     namespaces and garbage collection runs, so a Deployment never gets a Pod
  *   - no admission webhooks, no conversion, no TLS (kubectl sends no token without, but it does send --as), no bodies in
- *     protobuf (recent kubectl sends them in `create` and `auth can-i`), no eviction, exec or logs, and a scale
+ *     protobuf (recent kubectl sends them in `create` and `auth can-i`), no eviction, and a scale
  *     for custom resources only
  *   - costs of CEL rules are not estimated; quantities, IP addresses and formats are missing from its library
  *   - patterns are JavaScript's regular expressions, not RE2
@@ -44,6 +45,7 @@ import { Housekeeping } from './housekeeping.ts';
 import { HttpSide, type Request } from './http.ts';
 import { Kinds } from './kinds.ts';
 import { timestamp } from './objects.ts';
+import { PlayedNode } from './node.ts';
 import { Resources } from './resources.ts';
 import { Store } from './store.ts';
 import { Watches } from './watches.ts';
@@ -61,6 +63,8 @@ export interface KubernetesServerOptions {
   /** How many changes of a kind are remembered at least. */
   readonly historyLength?: number;
   readonly clock?: Clock;
+  /** Whether there is a node, so that Pods run and claims are bound. Default: no. */
+  readonly node?: boolean;
   /** Of new objects. */
   readonly uid?: () => string;
 }
@@ -69,6 +73,7 @@ const namespaces = ['default', 'kube-system', 'kube-public', 'kube-node-lease'];
 
 export class KubernetesServer {
   readonly faults = new Faults();
+  readonly #node: PlayedNode | undefined;
   readonly #options: KubernetesServerOptions;
   readonly #store: Store;
   readonly #access: Access;
@@ -94,7 +99,8 @@ export class KubernetesServer {
     followDefinitions(this.#store, kinds);
     this.#access = new Access(this.#store, requireToken);
     this.#watches = new Watches(this.#store, bookmarkIntervalMs, clock);
-    const resources = new Resources(this.#store, kinds, this.#access, stamps);
+    this.#node = options.node ? new PlayedNode(this.#store) : undefined;
+    const resources = new Resources(this.#store, kinds, this.#access, stamps, options.node);
     this.#http = new HttpSide({
       kinds,
       access: this.#access,
@@ -102,6 +108,8 @@ export class KubernetesServer {
       watches: this.#watches,
       faults: this.faults,
       clock,
+      node: this.#node,
+      store: this.#store,
     });
     createNamespaces(new Writes(this.#store, kinds, stamps), kinds);
     // Housekeeping lives as long as the store that it listens to.
@@ -111,6 +119,7 @@ export class KubernetesServer {
   /** Also after `stop`: on the same port, with what was stored; with `compact` in between, as one that lost its watch cache. */
   async start(): Promise<void> {
     this.#server = createServer((incoming, response) => void this.handle(incoming, response));
+    this.#server.on('upgrade', (incoming, socket) => this.#http.upgrade(incoming, socket));
     this.#server.keepAliveTimeout = 180_000;
     this.#server.requestTimeout = 0;
     this.#server.listen(this.#port, this.#options.host ?? '127.0.0.1');
@@ -133,6 +142,11 @@ export class KubernetesServer {
     if (!abruptly) this.#watches.end();
     server.closeAllConnections();
     await closed;
+  }
+
+  get node(): PlayedNode {
+    if (!this.#node) throw new Error('this server has no node');
+    return this.#node;
   }
 
   get url(): string {

@@ -1,11 +1,9 @@
-import { sameValue } from '../../../base/stable.ts';
-import { defaultConfig } from '../../config/config-file.ts';
 import { UserError } from '../../../base/user-error.ts';
 import type { ContainersConfig, ControlPlaneConfig } from '../../domain/config.ts';
 import { Egress, systemNameServers } from './network/egress.ts';
 import type { EngineAddress } from './engine/engine.ts';
 import type { DockerOptions } from './operations.ts';
-import { RegistryPolicy } from './registry-policy.ts';
+import { RegistryPolicy } from '../containers/registry-policy.ts';
 
 /** Who restricts what containers may reach: this process, somebody else, or nobody. */
 export type EgressMode = 'enforce' | 'external' | 'open';
@@ -50,14 +48,4 @@ function requireDevices({ regions, containers }: ControlPlaneConfig): void {
       }
     }
   }
-}
-
-/** The GPUs of the default regions are made up. Real containers have those that the operator names. */
-export function withoutMadeUpGpus(config: ControlPlaneConfig): ControlPlaneConfig {
-  if (!sameValue(config.regions, defaultConfig.regions)) return config;
-  const regions = config.regions.map((region) => ({
-    ...region,
-    geographies: region.geographies.map((geography) => ({ ...geography, gpus: {} })),
-  }));
-  return { ...config, regions };
 }

@@ -8,7 +8,7 @@
  * One launch at a time looks and reserves. A reservation ends when its container exists, or will not.
  */
 import type { Engine } from './engine/engine.ts';
-import { KeyedLock } from './keyed-lock.ts';
+import { KeyedLock } from '../containers/keyed-lock.ts';
 import { labels } from './names.ts';
 
 export interface GpuDevice {

@@ -26,12 +26,12 @@ import {
 import type { Egress } from './network/egress.ts';
 import { bridgeName } from './network/egress-rules.ts';
 import { Gpus, type GpuDevice } from './gpus.ts';
-import { imageOf, type Image } from './image.ts';
-import { KeyedLock } from './keyed-lock.ts';
+import { imageOf, type Image } from '../containers/image.ts';
+import { KeyedLock } from '../containers/keyed-lock.ts';
 import { containerName, formerNetworkName, labels, networkName, volumeName } from './names.ts';
 import { reasonOf, sentenceOf, type LaunchReason, type LaunchStep } from './reasons.ts';
-import type { RegistryPolicy } from './registry-policy.ts';
-import { withoutSecrets } from './redaction.ts';
+import type { RegistryPolicy } from '../containers/registry-policy.ts';
+import { withoutSecrets } from '../containers/redaction.ts';
 import type { Launch, Report, RuntimeRequest } from '../../domain/runtime.ts';
 
 const launchAttempts = 3;

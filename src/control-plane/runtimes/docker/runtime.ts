@@ -26,12 +26,12 @@ import { endReason, isReservedVariable } from './container-spec.ts';
 import { EngineError, type Engine, type ListedContainer } from './engine/engine.ts';
 import { runInContainer } from './exec.ts';
 import { newestLogs } from './logs.ts';
-import { Meter } from './meter.ts';
+import { Meter, type Gauge } from '../containers/meter.ts';
 import { labels } from './names.ts';
-import { imageOf } from './image.ts';
+import { imageOf } from '../containers/image.ts';
 import { Operations, type DockerOptions } from './operations.ts';
 import { sentenceOf } from './reasons.ts';
-import { Subject } from './subject.ts';
+import { Subject } from '../containers/subject.ts';
 
 const guardMs = 30_000;
 const retries = { firstMs: 500, longestMs: 30_000 };
@@ -56,7 +56,7 @@ class DockerRuntime implements Runtime {
     this.#options = options;
     this.#host = host;
     this.#operations = new Operations(engine, host.installation, options, host.logger);
-    this.#meter = new Meter(engine, host, {
+    this.#meter = new Meter(this.#gauge(), host, {
       up: () => this.#upIds(),
       onMissing: (serviceId) => this.#recheck(this.#subject(serviceId)),
     });
@@ -107,6 +107,20 @@ class DockerRuntime implements Runtime {
     this.#closing.abort();
     this.#meter.close();
     for (const subject of this.#subjects.values()) subject.replace(undefined);
+  }
+
+  #gauge(): Gauge {
+    return {
+      running: async () => {
+        const containers = await this.#engine.containers({ [labels.installation]: this.#host.installation });
+        return new Map(
+          containers
+            .filter(({ isRunning }) => isRunning)
+            .map((container) => [container.labels[labels.service] ?? '', container.id]),
+        );
+      },
+      statistics: (containerId) => this.#engine.statistics(containerId),
+    };
   }
 
   #subject(id: string): Subject {

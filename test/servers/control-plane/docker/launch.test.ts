@@ -8,7 +8,7 @@ import {
 import { parseConfig, type ControlPlaneOptions } from '../../../../src/control-plane/main.ts';
 import { startWorld, type Json, type World } from '../support.ts';
 import type { DockerOptions } from '../../../../src/control-plane/runtimes/docker/operations.ts';
-import { RegistryPolicy } from '../../../../src/control-plane/runtimes/docker/registry-policy.ts';
+import { RegistryPolicy } from '../../../../src/control-plane/runtimes/containers/registry-policy.ts';
 import { EngineStub } from './engine-stub.ts';
 
 const spec = {

@@ -7,7 +7,7 @@ import {
   dockerRuntime,
   withMachineOf,
 } from '../../../../src/control-plane/runtimes/docker/engine/connect.ts';
-import { RegistryPolicy } from '../../../../src/control-plane/runtimes/docker/registry-policy.ts';
+import { RegistryPolicy } from '../../../../src/control-plane/runtimes/containers/registry-policy.ts';
 import { parseConfig } from '../../../../src/control-plane/main.ts';
 import { key, startWorld, type Json, type World } from '../support.ts';
 import { EngineStub } from './engine-stub.ts';

@@ -2,17 +2,17 @@ import { Readable } from 'node:stream';
 import { describe, expect, test } from 'vitest';
 import { Sensitive } from '../../../../src/base/sensitive.ts';
 import { UserError } from '../../../../src/base/user-error.ts';
-import { withoutMadeUpGpus } from '../../../../src/control-plane/runtimes/docker/config.ts';
+import { withoutMadeUpGpus } from '../../../../src/control-plane/runtimes/containers/made-up-gpus.ts';
 import {
   connectEngine,
   engineAddress,
 } from '../../../../src/control-plane/runtimes/docker/engine/connect.ts';
 import { containerSpec, endReason } from '../../../../src/control-plane/runtimes/docker/container-spec.ts';
 import { jsonLines, pieces } from '../../../../src/control-plane/runtimes/docker/engine/frames.ts';
-import { imageOf } from '../../../../src/control-plane/runtimes/docker/image.ts';
+import { imageOf } from '../../../../src/control-plane/runtimes/containers/image.ts';
 import { newestLogs } from '../../../../src/control-plane/runtimes/docker/logs.ts';
-import { withoutSecrets } from '../../../../src/control-plane/runtimes/docker/redaction.ts';
-import { StatisticsHistory } from '../../../../src/control-plane/runtimes/docker/statistics.ts';
+import { withoutSecrets } from '../../../../src/control-plane/runtimes/containers/redaction.ts';
+import { StatisticsHistory } from '../../../../src/control-plane/runtimes/containers/statistics.ts';
 import { defaultConfig } from '../../../../src/control-plane/main.ts';
 
 function frame(stream: 1 | 2, text: string): Buffer {
@@ -196,6 +196,7 @@ test('resources that were recorded before there were minima do not become "unlim
     startedAtMs: 0,
     accountId: 'a',
     subjectId: 's',
+    place: { region: 'standard', geography: 'europe' },
     kind: 'provision' as const,
     launch: {
       image: 'nginx',

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { RegistryPolicy } from '../../../../src/control-plane/runtimes/docker/registry-policy.ts';
+import { RegistryPolicy } from '../../../../src/control-plane/runtimes/containers/registry-policy.ts';
 
 const names: Readonly<Record<string, readonly string[]>> = {
   'ghcr.io': ['140.82.121.33'],

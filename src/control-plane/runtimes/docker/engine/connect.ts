@@ -2,7 +2,8 @@
 import { UserError, messageOf } from '../../../../base/user-error.ts';
 import { Engine, type EngineAddress } from './engine.ts';
 
-export { dockerOptions, withoutMadeUpGpus } from '../config.ts';
+export { withoutMadeUpGpus } from '../../containers/made-up-gpus.ts';
+export { dockerOptions } from '../config.ts';
 export { withMachineOf } from '../machine.ts';
 export { dockerRuntime } from '../runtime.ts';
 

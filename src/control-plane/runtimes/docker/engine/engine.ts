@@ -10,6 +10,8 @@
  */
 import type { Readable } from 'node:stream';
 import type { PullCredentials } from '../../../domain/runtime.ts';
+import type { ImageName } from '../../containers/image.ts';
+import type { Statistics } from '../../containers/statistics.ts';
 import {
   EngineConnection,
   EngineError,
@@ -41,23 +43,6 @@ export interface MachineInfo {
 export interface EngineEvent {
   readonly action: string;
   readonly labels: Labels;
-}
-
-/** What to pull: a tag or a digest (`sha256:…`) of a repository. */
-export interface ImageName {
-  readonly repository: string;
-  readonly tag: string;
-}
-
-/** What is used of a container's statistics. Engines leave out what their machine doesn't count. */
-export interface Statistics {
-  readonly read?: string;
-  readonly cpu_stats?: { readonly cpu_usage: { readonly total_usage: number } };
-  readonly memory_stats?: {
-    readonly usage?: number;
-    readonly stats?: { readonly total_inactive_file?: number; readonly inactive_file?: number };
-  };
-  readonly networks?: Readonly<Record<string, { readonly rx_bytes: number }>>;
 }
 
 /** From what a container is created, in the engine's own terms. */

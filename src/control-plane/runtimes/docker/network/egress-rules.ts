@@ -20,7 +20,7 @@
  */
 import { createHash } from 'node:crypto';
 import { isIPv4, isIPv6 } from 'node:net';
-import { privateNetworks4, privateNetworks6 } from './private-networks.ts';
+import { privateNetworks4, privateNetworks6 } from '../../containers/private-networks.ts';
 
 /** A destination as `ADDRESS` or `ADDRESS/LENGTH`; without a port: all of them. */
 export interface Destination {

@@ -5,13 +5,19 @@
 import { messageOf } from '../../../base/user-error.ts';
 import type { Timer } from '../../../base/clock.ts';
 import type { RuntimeHost } from '../../domain/runtime.ts';
-import type { Engine } from './engine/engine.ts';
-import { labels } from './names.ts';
-import { StatisticsHistory } from './statistics.ts';
+import { StatisticsHistory, type Statistics } from './statistics.ts';
 
 /** On the platform's clock, but not more often than once per second of real time. */
 const pauseMs = 15_000;
 const shortestPauseMs = 1000;
+
+/** Where the measurements come from. */
+export interface Gauge {
+  /** The container of each service that runs one. */
+  running(): Promise<ReadonlyMap<string, string>>;
+  /** Undefined when there is none of it. */
+  statistics(containerId: string): Promise<Statistics | undefined>;
+}
 
 interface MeteredServices {
   /** Those that should run. */
@@ -20,15 +26,15 @@ interface MeteredServices {
 }
 
 export class Meter {
-  readonly #engine: Engine;
+  readonly #gauge: Gauge;
   readonly #host: RuntimeHost;
   readonly #services: MeteredServices;
   readonly #history = new StatisticsHistory();
   #timer: Timer | undefined;
   #isClosed = false;
 
-  constructor(engine: Engine, host: RuntimeHost, services: MeteredServices) {
-    this.#engine = engine;
+  constructor(gauge: Gauge, host: RuntimeHost, services: MeteredServices) {
+    this.#gauge = gauge;
     this.#host = host;
     this.#services = services;
   }
@@ -46,7 +52,7 @@ export class Meter {
 
   /** Measures one more time: whether the service was in use since the last time. */
   async isInUse(serviceId: string, containerId: string): Promise<boolean> {
-    const statistics = await this.#engine.statistics(containerId);
+    const statistics = await this.#gauge.statistics(containerId);
     if (!statistics) return false;
     return this.#history.add(serviceId, containerId, statistics, this.#host.clock.wallMs());
   }
@@ -71,12 +77,7 @@ export class Meter {
   }
 
   async #usedOnes(): Promise<string[]> {
-    const containers = await this.#engine.containers({ [labels.installation]: this.#host.installation });
-    const running = new Map(
-      containers
-        .filter(({ isRunning }) => isRunning)
-        .map((container) => [container.labels[labels.service] ?? '', container.id]),
-    );
+    const running = await this.#gauge.running();
     const used: string[] = [];
     for (const serviceId of this.#services.up()) {
       const containerId = running.get(serviceId);

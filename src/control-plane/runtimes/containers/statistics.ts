@@ -3,15 +3,26 @@
  * and the received bytes of the container since its start; two of them give the use.
  *
  * A service counts as used when it has received more between two measurements than a network sends by itself. Without
- * an earlier measurement it counts as used, too: better awake for too long than asleep too soon.
+ * an earlier measurement it counts as used, too, and where no network is measured: better awake for too long than asleep
+ * too soon.
  */
-import type { Statistics } from './engine/engine.ts';
+/** In Docker's terms. Engines leave out what their machine doesn't count. */
+export interface Statistics {
+  readonly read?: string;
+  readonly cpu_stats?: { readonly cpu_usage: { readonly total_usage: number } };
+  readonly memory_stats?: {
+    readonly usage?: number;
+    readonly stats?: { readonly total_inactive_file?: number; readonly inactive_file?: number };
+  };
+  readonly networks?: Readonly<Record<string, { readonly rx_bytes: number }>>;
+}
 
 interface Measurement {
   readonly containerId: string;
   readonly atMs: number;
   readonly cpuNanos: number;
-  readonly receivedBytes: number;
+  /** Undefined: not measured. */
+  readonly receivedBytes: number | undefined;
 }
 
 interface Sample {
@@ -42,6 +53,7 @@ export class StatisticsHistory {
       cpuCores: (after.cpuNanos - before.cpuNanos) / (1e6 * Math.max(1, after.atMs - before.atMs)),
       memoryGb: memoryBytesOf(statistics) / 2 ** 30,
     });
+    if (after.receivedBytes === undefined || before.receivedBytes === undefined) return true;
     return after.receivedBytes - before.receivedBytes > housekeepingBytes;
   }
 
@@ -89,12 +101,12 @@ export class StatisticsHistory {
 }
 
 function measurementOf(containerId: string, statistics: Statistics, nowMs: number): Measurement {
-  const networks = Object.values(statistics.networks ?? {});
+  const networks = statistics.networks && Object.values(statistics.networks);
   return {
     containerId,
     atMs: statistics.read === undefined ? nowMs : new Date(statistics.read).getTime(),
     cpuNanos: statistics.cpu_stats?.cpu_usage.total_usage ?? 0,
-    receivedBytes: networks.reduce((sum, network) => sum + network.rx_bytes, 0),
+    receivedBytes: networks?.reduce((sum, network) => sum + network.rx_bytes, 0),
   };
 }
 

@@ -8,7 +8,12 @@
  * for a name, too.
  */
 import { repositoryOf } from '../../domain/image-reference.ts';
-import type { ImageName } from './engine/engine.ts';
+
+/** What to pull: a tag or a digest (`sha256:…`) of a repository. */
+export interface ImageName {
+  readonly repository: string;
+  readonly tag: string;
+}
 
 export interface Image {
   /** As containers are created from it. */

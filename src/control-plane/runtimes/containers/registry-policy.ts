@@ -12,7 +12,7 @@
  * nobody sees the answer (reasons.ts). Where that matters, give the engine's machine a proxy.
  */
 import { lookup } from 'node:dns/promises';
-import { isPrivateAddress } from './network/private-networks.ts';
+import { isPrivateAddress } from './private-networks.ts';
 
 /** Resolves a name to all of its addresses; rejects when there are none. */
 export type Resolve = (name: string) => Promise<readonly string[]>;

@@ -1,0 +1,57 @@
+/** Why something could not be done in the cluster, and who can correct it. */
+import { KubernetesError } from '../../../kubernetes/index.ts';
+import { sentenceOf, type LaunchReason } from './reasons.ts';
+
+/**
+ * What the owner of the service or volume has to correct. `detail`: the cluster's own message, which only the operator
+ * sees.
+ */
+export class LaunchError extends Error {
+  override readonly name = 'LaunchError';
+  readonly detail: string | undefined;
+  /** The Pod has ended, and stays for its logs. */
+  readonly keepsPod: boolean;
+
+  constructor(
+    reason: LaunchReason | { readonly text: string; readonly keepsPod?: boolean },
+    detail?: string,
+  ) {
+    super(typeof reason === 'string' ? sentenceOf(reason) : reason.text);
+    this.detail = detail;
+    this.keepsPod = typeof reason === 'object' && reason.keepsPod === true;
+  }
+}
+
+/**
+ * | the API server answered | that is |
+ * |---|---|
+ * | nothing, 409, 410, 429, 503, 504 | `away`: it is tried again for as long as it takes |
+ * | 403, 500 and others | `failed`: a right, a quota, a webhook. After some attempts it counts as a fault of the request |
+ * | 400, 422 | `refused`: the object is not accepted as it is |
+ */
+export function failureOf(error: unknown): 'away' | 'failed' | 'refused' {
+  const status = error instanceof KubernetesError ? error.status : undefined;
+  if (status === undefined || [409, 410, 429, 503, 504].includes(status)) return 'away';
+  return status === 400 || status === 422 ? 'refused' : 'failed';
+}
+
+/** Makes a `LaunchError` of what the cluster does not accept. */
+export async function requested<Result>(
+  reason: LaunchReason,
+  isLast: boolean,
+  call: () => Promise<Result>,
+): Promise<Result> {
+  try {
+    return await call();
+  } catch (error) {
+    const failure = failureOf(error);
+    if (error instanceof KubernetesError && (failure === 'refused' || (isLast && failure === 'failed'))) {
+      throw new LaunchError(reason, error.message);
+    }
+    throw error;
+  }
+}
+
+export function isConflict(error: unknown): boolean {
+  return error instanceof KubernetesError && error.status === 409;
+}

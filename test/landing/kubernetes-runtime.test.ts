@@ -1,0 +1,62 @@
+/**
+ * `control-plane --runtime kubernetes`, on the cluster of `KUBECONFIG`: what is demanded of Docker and podman, by the same
+ * tests. Skipped where no node has the image.
+ */
+import { describe, expect, test } from 'vitest';
+import { eventually } from '../support/processes/processes.ts';
+import { isWithoutCluster, startInCluster, useCluster } from '../support/processes/cluster-world.ts';
+import { idler } from '../support/processes/container-world.ts';
+import { testSharedLife } from './docker/shared-life.ts';
+import { testSharedTrouble } from './docker/shared-trouble.ts';
+
+describe.skipIf(isWithoutCluster)('real Pods', () => {
+  useCluster();
+  testSharedLife(startInCluster);
+  testSharedTrouble(startInCluster);
+
+  test('get what was asked for, no privileges and no token', async () => {
+    const world = await startInCluster();
+    const environment = { TOKEN: 'a b=c"d$(HOME)', EMPTY: '' };
+    const { id } = await world.running({ ...idler, environment, volumeGb: 10 });
+    const script =
+      'echo "$TOKEN[$EMPTY]"; ls /var/run/secrets/kubernetes.io 2>&1; grep -i -E "nonewprivs|capbnd" /proc/1/status';
+    const { stdout } = await world.exec(id, ['sh', '-c', script]);
+    expect(stdout).toContain('a b=c"d$(HOME)[]\n');
+    expect(stdout).toMatch(/No such file/i);
+    expect(stdout).toMatch(/NoNewPrivs:\s+1/);
+  });
+
+  test('of a launch that can not be say why', async () => {
+    const world = await startInCluster();
+    const specs = {
+      'a registry that does not exist': { image: 'registry.invalid/acme/app:1' },
+      'an image of the cluster that is not there': { image: 'localhost/none:1' },
+      'a command that is not there': { command: ['no-such-command'] },
+    };
+    const errors = await Promise.all(
+      Object.entries(specs).map(async ([what, spec]) => {
+        const { id } = await world.create(spec);
+        return [what, (await world.until(id, 'error')).error];
+      }),
+    );
+    expect(Object.fromEntries(errors)).toEqual({
+      'a registry that does not exist': expect.stringMatching(
+        /^the image can not be pulled: its registry did not serve it/,
+      ),
+      'an image of the cluster that is not there': expect.stringMatching(
+        /^the image is not among the control plane's own images/,
+      ),
+      'a command that is not there': expect.stringMatching(/^the command was not found in the image/),
+    });
+  });
+
+  test('are measured by the kubelet where that is allowed, and fall asleep when idle', async () => {
+    const world = await startInCluster({ timeScale: 30 });
+    const { id } = await world.running({ sleepAfterMinutes: 1 });
+    const metrics = await eventually('a sample', async () => {
+      const answer = await world.ok('GET', `/services/${id}/metrics?minutes=15`);
+      return answer.samples.length > 0 && answer;
+    });
+    expect(metrics.note).toContain('measured by the kubelets');
+  });
+});
