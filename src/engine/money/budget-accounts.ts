@@ -26,7 +26,7 @@ export class BudgetAccounts {
     return [...this.#accounts.handles()].filter(({ name }) => budget.accounts.has(name));
   }
 
-  /** Accounts (`namespace/name`) that can't be read now. What goes on in them is only estimated meanwhile. */
+  /** Accounts (`namespace/name`) that can't be read now. What they cost meanwhile is only estimated. */
   unreadableOf(budget: Budget): string[] {
     const { scope } = budget.terms;
     // Its document is gone, or can't be used.

@@ -62,7 +62,7 @@ function messageAt(text: string, schemaPath: string): unknown {
 
 /** What JSON Schema can't express, by the message of the folder. */
 const unsaid =
-  /is given twice|must be a cron expression|must be a time zone|^spec\.url: |is greater than maxReplicas/;
+  /is given twice|must be a cron expression|must be a time zone|must not be less than pollSeconds|^spec\.url: |is greater than maxReplicas/;
 
 /** An editor underlines nothing that the folder accepts. It misses only what JSON Schema can't express. */
 function expectAgreement(kind: ManagedKind, spec: Fields): void {
