@@ -101,7 +101,7 @@ describe('values that are refused', () => {
     [{ page: { enabled: true, host: 'a\n- --listen=0.0.0.0:1' } }, '/page/host'],
     [{ page: { enabled: true, token: 'x' } }, 'token'],
     [{ networkPolicy: { extraPorts: ['443'] } }, '/networkPolicy/extraPorts/0'],
-    [{ notifications: { allowPrivate: true } }, 'notifications'],
+    [{ notifications: { allowPrivate: 'yes' } }, '/notifications/allowPrivate'],
   ])('%j', (values, why) => {
     expect(() => rendered(values)).toThrow(why);
   });
@@ -188,6 +188,12 @@ test('a digest replaces the tag, and without both the version of the chart is th
   expect(images({ tag: '2' })).toEqual(['a.example/f:2', 'a.example/f:2']);
   expect(images({ tag: '2', digest })).toEqual([`a.example/f@${digest}`, `a.example/f@${digest}`]);
   expect(images({})[0]).toMatch(/^a\.example\/f:\d+\.\d+\.\d+$/);
+});
+
+test('sinks in private networks are allowed by a value', () => {
+  const args = (values: Values) => argumentsOf(rendered(values))[0] ?? [];
+  expect(args({})).not.toContain('--notify-allow-private');
+  expect(args({ notifications: { allowPrivate: true } })).toContain('--notify-allow-private');
 });
 
 test('replicas, resources, ports and the name of the page arrive where they belong', () => {

@@ -41,7 +41,10 @@ export function operators(deployment: string, budget: string): string {
       to: `            - --listen=0.0.0.0:8080
             {{- if ${isSharded} }}
             - --shard={{ $shard }}/{{ $.Values.shards }}
-            {{- end }}${watched}`,
+            {{- end }}${watched}
+            {{- if $.Values.notifications.allowPrivate }}
+            - --notify-allow-private
+            {{- end }}`,
     },
     {
       from: /^( {10}resources:)\n( {12}.*\n)+/gm,
