@@ -1,7 +1,7 @@
 import { createHmac } from 'node:crypto';
 import { expect, test } from 'vitest';
 import { apiVersion } from '../../src/resources/index.ts';
-import { createFleet, service, testOnClock, type Fleet } from '../support/processes/fleet.ts';
+import { createFleet, service, testInCluster, testOnClock, type Fleet } from '../support/processes/fleet.ts';
 import { eventually, sleep, temporaryFolder } from '../support/processes/processes.ts';
 import { TestSink } from '../support/processes/sink.ts';
 
@@ -160,6 +160,33 @@ testOnClock(
     expect(slack.received[0]?.body.text).toMatch(/^\*Problem\* \(critical\) AccountNotFound: 1 object/);
     await sleep(minutes(2));
     expect(sink.received).toEqual([]);
+    await run.kill('SIGTERM');
+  },
+);
+
+testInCluster(
+  'a Notification learns of its own namespace only, unless it is in that of the operator (AI5)',
+  async () => {
+    const { fleet, sink } = await world();
+    const other = await new TestSink().open();
+    const beyond = `${fleet.namespace}-other`;
+    const inOther = (documents: readonly object[]) =>
+      documents.map((each) => ({
+        ...each,
+        metadata: { ...(each as { metadata: object }).metadata, namespace: beyond },
+      }));
+    const names = { match: { namespaces: [fleet.namespace, beyond] } };
+    await fleet.write('other.yaml', inOther([...notification('other', other, names), lost('theirs')]));
+    await fleet.write('web.yaml', [lost('web')]);
+    const run = fleet.run(...allowed);
+    await eventually('messages', async () => sink.types.length > 0 && other.types.length > 0, minutes(3));
+    await sleep(minutes(2));
+    const objectsOf = ({ received }: TestSink) => received.flatMap(({ body }) => body.objects);
+    expect(objectsOf(sink)).toEqual([`ContainerService/${fleet.namespace}/web`]);
+    expect(objectsOf(other)).toEqual([`ContainerService/${beyond}/theirs`]);
+    await fleet.write('on-call.yaml', notification('on-call', sink, names));
+    await eventually('that of the other namespace', async () => objectsOf(sink).length > 1, minutes(3));
+    expect(objectsOf(sink)[1]).toBe(`ContainerService/${beyond}/theirs`);
     await run.kill('SIGTERM');
   },
 );

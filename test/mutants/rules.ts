@@ -1412,7 +1412,7 @@ export const brokenRules: readonly BrokenRule[] = [
     line: 'if (known.has(trouble.hash)) continue;',
     becomes: '',
     test: 'unit/engine/problems/announcements',
-    named: 'of one account with one reason are one message, also after a restart',
+    named: 'whose answer was lost keeps its key over a restart',
   },
   {
     item: 'AI1',

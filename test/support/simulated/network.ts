@@ -39,6 +39,8 @@ export type Host = (request: HostRequest) => Promise<HostReply | undefined>;
 /** One way, in simulated time. */
 const wayMs = 1;
 const firstPort = 20_000;
+/** As its status: a sink that takes a request and never answers. */
+const hangs = 0;
 
 export class SimulatedNetwork {
   readonly #time: SimulatedTime;
@@ -117,7 +119,12 @@ export class SimulatedNetwork {
         const request = { method: 'POST', url, headers, body } as const;
         const { bodyBytes } = defaultTransportLimits;
         const reply = await this.#exchange(life, request, signal, sinkTimeoutMs, bodyBytes);
-        if (reply.kind === 'reply') return { kind: 'answered', status: reply.status };
+        if (reply.kind === 'reply' && reply.status !== hangs)
+          return { kind: 'answered', status: reply.status };
+        if (reply.kind === 'reply') {
+          await new Promise<void>((resolve) => void life.after(sinkTimeoutMs, resolve));
+          return { kind: 'failed', isTimeout: true };
+        }
         return { kind: 'failed', isTimeout: reply.reason.startsWith('no complete answer') };
       },
       close: () => Promise.resolve(),
