@@ -44,14 +44,12 @@ export function completePod(object: StoredObject): StoredObject {
 /** Its addresses, which stay as long as it does. */
 export function completeService(object: StoredObject): StoredObject {
   const spec = fieldsOf(object['spec']);
-  const number = [...object.metadata.uid].reduce(
+  const number = Array.from(object.metadata.uid).reduce(
     (sum, letter) => (sum * 31 + letter.charCodeAt(0)) % 2700,
     7,
   );
-  const ports = listOf(spec['ports']).map((port) => ({
-    ...fieldsOf(port),
-    ...(spec['type'] === 'NodePort' && { nodePort: 30_000 + number }),
-  }));
+  const more = spec['type'] === 'NodePort' ? { nodePort: 30_000 + number } : {};
+  const ports = listOf(spec['ports']).map((port) => Object.assign({ ...fieldsOf(port) }, more));
   const clusterIP = `10.228.${128 + (number >> 8)}.${number & 255}`;
   return { ...object, spec: { type: 'ClusterIP', clusterIP, ...spec, ...(ports.length > 0 && { ports }) } };
 }

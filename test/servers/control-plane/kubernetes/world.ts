@@ -3,7 +3,7 @@ import { copyFileSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import pino from 'pino';
 import { parse } from 'yaml';
-import { expect } from 'vitest';
+import { vi } from 'vitest';
 import { systemClock } from '../../../../src/base/clock.ts';
 import { systemRandom } from '../../../../src/base/random.ts';
 import { parseConfig, startControlPlane } from '../../../../src/control-plane/main.ts';
@@ -103,17 +103,14 @@ export class ClusterWorld implements AsyncDisposable {
 
   /** Of the service, once nothing is under way. */
   async until(id: string, state: string, as?: string): Promise<Json> {
-    let last: Json;
-    await expect
-      .poll(
-        async () => {
-          last = (await this.world.ok('GET', `/api/services/${id}`, undefined, as)).service;
-          return `${last.state} ${last.operation}`;
-        },
-        { interval: 20, timeout: 15_000 },
-      )
-      .toBe(`${state} null`);
-    return last;
+    return vi.waitFor(
+      async () => {
+        const { service } = await this.world.ok('GET', `/api/services/${id}`, undefined, as);
+        if (service.state === state && service.operation === null) return service;
+        throw new Error(`${id} is ${service.state}, with ${service.operation}; ${state} is awaited`);
+      },
+      { interval: 20, timeout: 15_000 },
+    );
   }
 
   async running(more: object = {}, as?: string): Promise<Json> {
@@ -121,10 +118,14 @@ export class ClusterWorld implements AsyncDisposable {
     return this.until(id, 'running', as);
   }
 
-  async untilGone(path: string): Promise<void> {
-    await expect
-      .poll(async () => (await this.world.call('GET', path)).status, { interval: 20, timeout: 15_000 })
-      .toBe(404);
+  async untilGone(at: string): Promise<void> {
+    await vi.waitFor(
+      async () => {
+        const { status } = await this.world.call('GET', at);
+        if (status !== 404) throw new Error(`${at} still answers ${status}`);
+      },
+      { interval: 20, timeout: 15_000 },
+    );
   }
 
   /** Objects of a kind, wherever they are, as an administrator reads them. */
@@ -161,17 +162,15 @@ export class ClusterWorld implements AsyncDisposable {
   /** Until no request was made for a while. */
   async quiet(): Promise<void> {
     let [count, since] = [-1, 0];
-    await expect
-      .poll(
-        () => {
-          const now = this.server.requests().filter(({ path: at }) => !at.includes('/leases/')).length;
-          since = now === count ? since + 1 : 0;
-          count = now;
-          return since;
-        },
-        { interval: 25, timeout: 20_000 },
-      )
-      .toBeGreaterThan(12);
+    await vi.waitFor(
+      () => {
+        const now = this.server.requests().filter(({ path: at }) => !at.includes('/leases/')).length;
+        since = now === count ? since + 1 : 0;
+        count = now;
+        if (since <= 12) throw new Error(`${count} requests so far, and they don't end`);
+      },
+      { interval: 25, timeout: 20_000 },
+    );
   }
 
   async #asAdministrator(method: string, at: string, body?: object): Promise<Json> {

@@ -109,7 +109,7 @@ test.each([
 ] as const)('a Notification learns of %s', (_what, operator, namespace, match, expected) => {
   const one = notification(namespace, 'on-call', match);
   const view = announcerOf([...objects, one], operator).of(one.key);
-  const names = Array.from(view?.troubles.values() ?? [], ({ key }) => key.split('/')[2]);
+  const names = Array.from(view?.troubles.values() ?? [], ({ key }) => key.split('/')[2] ?? '');
   expect(names.toSorted()).toEqual([...expected].sort());
   const isTooMuch = operator !== undefined && operator !== namespace && 'namespaces' in match;
   expect(view?.seesTooMuch).toBe(isTooMuch);
