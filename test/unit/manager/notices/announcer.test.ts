@@ -109,8 +109,8 @@ test.each([
 ] as const)('a Notification learns of %s', (_what, operator, namespace, match, expected) => {
   const one = notification(namespace, 'on-call', match);
   const view = announcerOf([...objects, one], operator).of(one.key);
-  const names = Array.from(view?.troubles.values() ?? [], ({ key }) => key.split('/')[2] ?? '');
-  expect(names.toSorted()).toEqual([...expected].sort());
+  const names = Array.from(view?.troubles.values() ?? [], ({ key }) => key.split('/')[2]);
+  expect(new Set(names)).toEqual(new Set(expected));
   const isTooMuch = operator !== undefined && operator !== namespace && 'namespaces' in match;
   expect(view?.seesTooMuch).toBe(isTooMuch);
 });
