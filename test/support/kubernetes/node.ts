@@ -91,7 +91,7 @@ export class PlayedNode {
         podRef: { name: metadata.name, namespace: metadata.namespace, uid: metadata.uid },
         cpu: { time: timestamp(), usageCoreNanoSeconds: 1e9 },
         memory: { workingSetBytes: 2 ** 20 },
-        ...(this.receivedBytes !== undefined && { network: { rxBytes: this.receivedBytes } }),
+        network: this.receivedBytes === undefined ? undefined : { rxBytes: this.receivedBytes },
       })),
     };
   }

@@ -49,7 +49,7 @@ describe('a launch', () => {
   test('gets what surrounds it: bounds, no rights, and a network of its own', async () => {
     await using cluster = await ClusterWorld.start();
     await cluster.running();
-    const [space] = (await cluster.objects('/api/v1/namespaces')).filter(
+    const space = (await cluster.objects('/api/v1/namespaces')).find(
       ({ metadata }) => metadata.labels[labelOf('account')],
     );
     expect(space.metadata.labels).toMatchObject({ 'pod-security.kubernetes.io/enforce': 'baseline' });
@@ -96,11 +96,11 @@ describe('a launch', () => {
     });
     const service = await cluster.running({ httpPort: 8080 });
     expect(service.endpoint).toMatch(form);
-    if (path) expect(await cluster.objects(path)).toHaveLength(1);
+    expect(path === undefined ? [1] : await cluster.objects(path)).toHaveLength(1);
     await cluster.world.act(service.id, 'delete');
     await cluster.untilGone(`/api/services/${service.id}`);
     expect(await cluster.objects('/api/v1/services')).toEqual([]);
-    if (path) expect(await cluster.objects(path)).toEqual([]);
+    expect(path === undefined ? [] : await cluster.objects(path)).toEqual([]);
   });
 
   test('is where the configuration has its region and geography', async () => {

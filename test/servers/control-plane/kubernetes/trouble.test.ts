@@ -131,7 +131,7 @@ describe('another process with the same database', () => {
     });
     await cluster.reopen();
     await expect
-      .poll(async () => (await cluster.pods()).map((pod) => pod.metadata.name).toSorted(), {
+      .poll(async () => (await cluster.pods()).map((pod): string => pod.metadata.name).toSorted(), {
         timeout: 10_000,
       })
       .toEqual([`fleetkeeper-${id}`, 'foreign']);
