@@ -10,7 +10,7 @@ import type { ClusterPlace } from '../../domain/config.ts';
 import type { RuntimeRequest } from '../../domain/runtime.ts';
 import type { KubernetesObject } from '../../../kubernetes/index.ts';
 import { accountLabels, labels, namespaceName, volumeName } from './names.ts';
-import { bytesOf } from './quantity.ts';
+import { amountOf } from './quantity.ts';
 import { gigabyte } from './pod.ts';
 
 export interface Claim extends KubernetesObject {
@@ -72,13 +72,13 @@ export function isLost(claim: Claim): boolean {
 }
 
 export function asksFor(claim: Claim, sizeGb: number): boolean {
-  return bytesOf(claim.spec?.resources?.requests?.storage) >= sizeGb * gigabyte;
+  return amountOf(claim.spec?.resources?.requests?.storage) >= sizeGb * gigabyte;
 }
 
 /** `done` also when only the file system is still to grow, which happens when a Pod mounts it; one without a volume has its size when it gets one. */
 export function growthOf(claim: Claim, sizeGb: number): 'done' | 'growing' | 'impossible' {
   const { phase, capacity, conditions = [], allocatedResourceStatuses } = claim.status ?? {};
-  if (phase === 'Pending' || bytesOf(capacity?.storage) >= sizeGb * gigabyte) return 'done';
+  if (phase === 'Pending' || amountOf(capacity?.storage) >= sizeGb * gigabyte) return 'done';
   const waitsForPod = conditions.some(
     ({ type, status }) => type === 'FileSystemResizePending' && status === 'True',
   );

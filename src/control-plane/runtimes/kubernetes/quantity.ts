@@ -26,5 +26,3 @@ export function amountOf(text: unknown): number {
   if (digits === undefined) return 0;
   return Number(digits) * (suffix === undefined ? 1 : (factors[suffix] ?? 1));
 }
-
-export const bytesOf = amountOf;
