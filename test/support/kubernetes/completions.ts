@@ -44,12 +44,11 @@ export function completePod(object: StoredObject): StoredObject {
 /** Its addresses, which stay as long as it does. */
 export function completeService(object: StoredObject): StoredObject {
   const spec = fieldsOf(object['spec']);
-  const number = Array.from(object.metadata.uid).reduce(
-    (sum, letter) => (sum * 31 + letter.charCodeAt(0)) % 2700,
-    7,
-  );
-  const more = spec['type'] === 'NodePort' ? { nodePort: 30_000 + number } : {};
-  const ports = listOf(spec['ports']).map((port) => Object.assign({ ...fieldsOf(port) }, more));
+  const number = object.metadata.uid
+    .split('')
+    .reduce((sum, letter) => (sum * 31 + letter.charCodeAt(0)) % 2700, 7);
+  const given = spec['type'] === 'NodePort' ? { nodePort: 30_000 + number } : {};
+  const ports = listOf(spec['ports']).map((port) => Object.assign({}, fieldsOf(port), given));
   const clusterIP = `10.228.${128 + (number >> 8)}.${number & 255}`;
   return { ...object, spec: { type: 'ClusterIP', clusterIP, ...spec, ...(ports.length > 0 && { ports }) } };
 }

@@ -14,7 +14,9 @@ import { ControlPlaneProcess } from './control-plane.ts';
 import { fixtureImage } from './podman.ts';
 import { eventually, temporaryFolder } from './processes.ts';
 
-export const kubeconfig = process.env['KUBECONFIG'];
+const kubeconfig = process.env['KUBECONFIG'];
+/** As whom the control plane acts: to try the rights of manifests/control-plane. */
+const planeKubeconfig = process.env['CONTROL_PLANE_KUBECONFIG'] ?? kubeconfig;
 const label = 'control-plane.fleetkeeper.dev/installation';
 
 function type(plural: string, kind: string, namespaced = true): ResourceType {
@@ -25,7 +27,7 @@ const claims = type('persistentvolumeclaims', 'PersistentVolumeClaim');
 const namespaces = type('namespaces', 'Namespace', false);
 const nodes = type('nodes', 'Node', false);
 
-export const api: KubernetesApi | undefined = kubeconfig
+const api: KubernetesApi | undefined = kubeconfig
   ? await connect({ kubeconfig, environment: {}, clock: systemClock, metrics: createMetrics() })
   : undefined;
 
@@ -91,7 +93,7 @@ export async function startInCluster({ timeScale = 1 } = {}): Promise<ContainerW
     file,
     'browserEnabled: true\ncontainers: {capacity: {cpu: null, memoryGb: null, storageGb: null}}\n',
   );
-  const more = ['--runtime', 'kubernetes', '--kubeconfig', kubeconfig ?? '', '--config', file];
+  const more = ['--runtime', 'kubernetes', '--kubeconfig', planeKubeconfig ?? '', '--config', file];
   const plane = new ControlPlaneProcess(await temporaryFolder(), { timeScale, accounts }, more);
   await plane.start();
   return new ContainerWorld(plane, site);

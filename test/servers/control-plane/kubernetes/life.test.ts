@@ -49,8 +49,9 @@ describe('a launch', () => {
   test('gets what surrounds it: bounds, no rights, and a network of its own', async () => {
     await using cluster = await ClusterWorld.start();
     await cluster.running();
-    const spaces = await cluster.objects('/api/v1/namespaces');
-    const space = spaces.find(({ metadata }) => metadata.labels[labelOf('account')]);
+    const space = (await cluster.objects('/api/v1/namespaces')).find(
+      ({ metadata }) => metadata.labels[labelOf('account')],
+    );
     expect(space.metadata.labels).toMatchObject({ 'pod-security.kubernetes.io/enforce': 'baseline' });
     const [quota] = await cluster.objects('/api/v1/resourcequotas');
     expect(quota.spec.hard).toMatchObject({ pods: '20000' });
@@ -95,12 +96,11 @@ describe('a launch', () => {
     });
     const service = await cluster.running({ httpPort: 8080 });
     expect(service.endpoint).toMatch(form);
-    const routes = async () => (path ? await cluster.objects(path) : []);
-    expect(await routes()).toHaveLength(path ? 1 : 0);
+    expect(path === undefined ? [1] : await cluster.objects(path)).toHaveLength(1);
     await cluster.world.act(service.id, 'delete');
     await cluster.untilGone(`/api/services/${service.id}`);
     expect(await cluster.objects('/api/v1/services')).toEqual([]);
-    expect(await routes()).toEqual([]);
+    expect(path === undefined ? [] : await cluster.objects(path)).toEqual([]);
   });
 
   test('is where the configuration has its region and geography', async () => {

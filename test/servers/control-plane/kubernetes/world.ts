@@ -1,6 +1,7 @@
 /** A control plane whose services are Pods of a Kubernetes API in this process, with a played node. */
 import { copyFileSync, readFileSync } from 'node:fs';
-import path from 'node:path';
+import { dirname } from 'node:path';
+// oxlint-disable vitest/no-standalone-expect -- what tests wait for is here
 import pino from 'pino';
 import { parse } from 'yaml';
 import { vi } from 'vitest';
@@ -75,7 +76,7 @@ export class ClusterWorld implements AsyncDisposable {
     const { config = '', database = ':memory:', log } = this.#options;
     const metrics = createMetrics();
     const { api, pods } = await connectWithPods({
-      kubeconfig: this.server.kubeconfig(path.dirname(temporaryFile('kubeconfig'))),
+      kubeconfig: this.server.kubeconfig(dirname(temporaryFile('kubeconfig'))),
       environment: {},
       clock: systemClock,
       metrics,
@@ -174,7 +175,7 @@ export class ClusterWorld implements AsyncDisposable {
   }
 
   async #asAdministrator(method: string, at: string, body?: object): Promise<Json> {
-    const file = this.server.kubeconfig(path.dirname(temporaryFile('kubeconfig')));
+    const file = this.server.kubeconfig(dirname(temporaryFile('kubeconfig')));
     const { users } = parse(readFileSync(file, 'utf8'));
     const response = await fetch(`${this.server.url}${at}`, {
       method,
