@@ -2,8 +2,15 @@ import { existsSync, mkdirSync, readFileSync, rmSync } from 'node:fs';
 import path from 'node:path';
 import { expect, test } from 'vitest';
 import { ControlPlane } from '../support/processes/control-plane.ts';
-import { account, createFleet, service, type Json } from '../support/processes/fleet.ts';
-import { eventually, fetch, temporaryFolder } from '../support/processes/processes.ts';
+import {
+  account,
+  createFleet,
+  folderOf,
+  service,
+  testInFolder,
+  type Json,
+} from '../support/processes/fleet.ts';
+import { eventually, fetch, fleetkeeper, temporaryFolder } from '../support/processes/processes.ts';
 
 async function world() {
   const folder = await temporaryFolder();
@@ -71,4 +78,17 @@ test('a timeline that can not be written stops nothing, and is counted', async (
   });
   await manager.kill('SIGTERM');
   expect([lines(), existsSync(gone)]).toEqual([[], false]);
+});
+
+testInFolder('a timeline that would be read as a document of the folder is refused', async () => {
+  const { plane, fleet } = await world();
+  await fleet.write('fleet.yaml', [...account(plane.url)]);
+  const { folder: source } = folderOf(fleet);
+  const { code, stderr } = await fleetkeeper([
+    'run',
+    ...fleet.flags,
+    '--timeline',
+    path.join(source, 'lines.json'),
+  ]);
+  expect([code, stderr]).toEqual([1, expect.stringContaining('would be read as a document')]);
 });

@@ -1,4 +1,3 @@
-import path from 'node:path';
 import { InvalidArgumentError, Option, type Command } from 'commander';
 import { UserError } from '../../base/index.ts';
 import type { OverlayCheck } from '../../desired/index.ts';
@@ -26,6 +25,7 @@ import {
   withFleetFlags,
   type FleetFlags,
 } from '../options.ts';
+import { refuseDocument } from '../no-document.ts';
 import { partText } from '../change/part-of-fleet.ts';
 import { withSelectionFlags, type SelectionFlags } from '../selection.ts';
 import {
@@ -176,21 +176,10 @@ function refuseSources({ source, out, with: documents }: PlanFlags): void {
       'write the documents to a folder, and plan that',
     );
   }
-  if (!isCluster(source)) return refusePlace(source, out);
+  if (!isCluster(source)) return refuseDocument(source, out, 'the plan file');
   throw new UserError(
     'a plan file is of a folder, and the source is a cluster: the manager there applies what the API server has',
     'review the documents before `kubectl apply`; `fleetkeeper plan` without --out shows what the manager would do',
-  );
-}
-
-/** What is in the folder is a document. */
-function refusePlace(source: string, out: string): void {
-  const inside = path.relative(path.resolve(source), path.resolve(out));
-  const isDocument = /\.(ya?ml|json)$/i.test(out) && !inside.startsWith('..') && !path.isAbsolute(inside);
-  if (!isDocument) return;
-  throw new UserError(
-    `${out} is in the source ${source}, and would be read as a document`,
-    'write the plan file to another folder',
   );
 }
 
