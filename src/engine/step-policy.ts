@@ -28,6 +28,8 @@ export interface PolicySubject {
   /** Its deletion is accepted. */
   readonly isDeleted: boolean;
   readonly steps: readonly PolicyStep[];
+  /** What follows from them in later passes, as far as a plan foresees it. */
+  readonly later: readonly PolicyStep[];
   /** The protection that the steps override or wait for. */
   readonly protectedBy: string | undefined;
   readonly replicas: readonly OwnedChange[];
@@ -60,13 +62,18 @@ export interface StepPolicy {
   judge(subject: PolicySubject): PolicyVerdict;
 }
 
-/** Undefined: the plan sends and changes nothing. `costOf`: the cost of a step; it may be in the step already. */
+/**
+ * Undefined: the plan sends and changes nothing. `costOf`: the cost of a step; it may be in the step already. `later`: steps behind those of
+ * the plan.
+ */
 export function policySubject(
   { key, manifest, deletionRequestedAt }: ObjectRecord,
   plan: Plan,
   costOf: (step: Step) => Cost | undefined = (step) => step.cost,
+  later: readonly Step[] = [],
 ): PolicySubject | undefined {
-  const about = { key, manifest, isDeleted: deletionRequestedAt !== undefined };
+  const isDeleted = deletionRequestedAt !== undefined;
+  const about = { key, manifest, isDeleted, later: later.map(policyStep) };
   if (plan.kind === 'arrange') {
     if (!plan.change) return undefined;
     const { owned: replicas = [], cost } = plan;

@@ -11,14 +11,14 @@ export interface PolicyPlan {
 }
 
 export function variablesOf(subject: PolicySubject, plan: PolicyPlan, nowMs: number): Variables {
-  const { key, manifest, steps, protectedBy = '', isDeleted, replicas, cost } = subject;
+  const { key, manifest, steps, later, protectedBy = '', isDeleted, replicas, cost } = subject;
   const { kind, namespace, name } = parseObjectKey(key);
   const { labels, annotations, spec } = manifest;
   const counts = { create: 0, update: 0, replace: 0, delete: 0, leave: 0 };
   for (const { action } of replicas) counts[action] += 1;
   return {
     object: celValue({ apiVersion, kind, metadata: { namespace, name, labels, annotations }, spec }),
-    change: celValue({ key, steps, protectedBy, deletion: isDeleted, replicas: counts }),
+    change: celValue({ key, steps, later, protectedBy, deletion: isDeleted, replicas: counts }),
     cost: celValue(cost ? costValue(cost) : nothing),
     plan: celValue(plan),
     now: new Date(nowMs),

@@ -48,6 +48,20 @@ const noDeletion = {
 };
 const allowAll = { name: 'none', deny: 'false', message: 'x' };
 
+test('a rule sees what a plan foresees behind its steps, and nothing where nothing is foreseen', async () => {
+  const { fleet, write, policy } = await world();
+  await fleet.write('web.yaml', [service('web', { desiredState: 'Stopped' }), service('api')]);
+  await write({
+    name: 'no-stops',
+    deny: "change.later.exists(s, s.action == 'stop-service')",
+    message: 'nothing is stopped here',
+  });
+  const { code, plan } = await fleet.plan(...policy);
+  expect(code).toBe(4);
+  expect(plan.held).toMatchObject([{ name: 'web', reason: 'PolicyDenied' }]);
+  expect(plan.changes).toMatchObject([{ name: 'api', action: 'create' }]);
+});
+
 test('a plan holds what a rule denies, warns of the rest, and exits with 4', async () => {
   const { fleet, write, policy } = await world();
   await fleet.write('web.yaml', [service('web', { image: 'ghcr.io/acme/app:latest' }), service('api')]);

@@ -28,6 +28,7 @@ function aSubject(more: Partial<PolicySubject> = {}): PolicySubject {
         fields: ['region'],
       },
     ],
+    later: [],
     protectedBy: undefined,
     replicas: [],
     cost: { beforeMicros: 1_000_000n, afterMicros: 7_000_000n, basis: 'catalog', unknown: [] },
