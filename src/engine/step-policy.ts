@@ -12,6 +12,7 @@ import type { ObjectRecord } from '../state/index.ts';
 import type { ObjectKey } from '../resources/index.ts';
 import {
   holdFor,
+  weakest,
   type Arrange,
   type Cost,
   type Hold,
@@ -118,8 +119,10 @@ function totalCost(costs: readonly Cost[]): Cost | undefined {
   const [first] = costs;
   const last = costs.at(-1);
   if (!first || !last) return undefined;
-  const unknown = costs.find(({ basis }) => basis === 'unknown');
-  return { ...(unknown ?? last), beforeMicros: first.beforeMicros, afterMicros: last.afterMicros };
+  const { beforeMicros } = first;
+  const basis = weakest(costs.map((cost) => cost.basis));
+  const unknown = costs.find((cost) => cost.basis === 'unknown');
+  return { ...(unknown ?? last), basis, beforeMicros, afterMicros: last.afterMicros };
 }
 
 /** A denied plan, as it is held. */

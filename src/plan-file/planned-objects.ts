@@ -15,7 +15,14 @@
 import { effectOf, type Effect } from '../actions/index.ts';
 import { referredKeys, type DesiredObject, type DesiredSnapshot } from '../desired/index.ts';
 import type { Foreseen, PassResult } from '../engine/index.ts';
-import type { Cost, Plan, RosterPlan, Step } from '../engine/plan/index.ts';
+import {
+  clampedMicros,
+  weakest,
+  type Cost,
+  type Plan,
+  type RosterPlan,
+  type Step,
+} from '../engine/plan/index.ts';
 import { entryOf } from '../reasons/index.ts';
 import type { ObjectKey } from '../resources/index.ts';
 import type { ObjectRecord, StateStore } from '../state/index.ts';
@@ -262,9 +269,17 @@ function costOf(steps: readonly Step[]): Pick<PlannedObject, 'cost'> {
   return costs.length === 0 ? {} : { cost: shownCost(costs) };
 }
 
-/** Micro-USD per hour. */
-function shownCost(costs: readonly Cost[]): { deltaHourlyMicros: number; basis: string } {
+/** Of steps that follow each other, in micro-USD per hour. */
+function shownCost(costs: readonly Cost[]): Record<string, number | string> {
   const delta = costs.reduce((sum, { beforeMicros, afterMicros }) => sum + afterMicros - beforeMicros, 0n);
-  const basis = costs.some((cost) => cost.basis === 'unknown') ? 'unknown' : (costs[0]?.basis ?? 'unknown');
-  return { deltaHourlyMicros: Number(delta), basis };
+  const before = costs[0]?.beforeMicros ?? 0n;
+  const deltaMicros = clampedMicros(delta);
+  return {
+    beforeMicros: clampedMicros(before),
+    afterMicros: clampedMicros(before + delta),
+    deltaMicros,
+    // As in the cost of a plan.
+    deltaHourlyMicros: deltaMicros,
+    basis: weakest(costs.map(({ basis }) => basis)),
+  };
 }

@@ -22,7 +22,14 @@ testInFolder('a plan file makes no more than its plan would, in a state that kno
     'web.yaml',
     ['a', 'b', 'c'].map((name) => service(name)),
   );
-  await world.plan();
+  const { plan } = await world.plan();
+  expect(plan.objects[0].cost).toEqual({
+    beforeMicros: 0,
+    afterMicros: each,
+    deltaMicros: each,
+    deltaHourlyMicros: each,
+    basis: 'catalog',
+  });
   const { code } = await world.apply('--timeout', '20s');
   expect(code).toBe(5);
   expect(await made(world)).toBe(2);

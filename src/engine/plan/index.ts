@@ -134,6 +134,7 @@ export {
   increaseMicros,
   mayShowSamePrice,
   priceKey,
+  weakest,
   type Charge,
   type Cost,
   type Demand,

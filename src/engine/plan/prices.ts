@@ -238,7 +238,7 @@ function priceCharge(charge: Charge, place: Place, book: PriceBook) {
 const byCertainty = ['observed', 'declared', 'catalog', 'unknown'] as const satisfies readonly PriceBasis[];
 
 /** The basis of an amount is the weakest one of its parts. */
-function weakest(bases: readonly PriceBasis[]): PriceBasis {
+export function weakest(bases: readonly PriceBasis[]): PriceBasis {
   return byCertainty[Math.max(0, ...bases.map((basis) => byCertainty.indexOf(basis)))] ?? 'unknown';
 }
 
