@@ -64,10 +64,16 @@ export function rfc3339(wallMs: number): string {
 
 const timePattern = /^\d{4}-\d{2}-\d{2}[Tt]\d{2}:\d{2}:\d{2}(\.\d+)?([Zz]|[+-]\d{2}:\d{2})$/;
 
-/** Unix milliseconds of an RFC 3339 time; undefined for anything else. */
+/** Unix milliseconds of an RFC 3339 time; undefined for anything else, and for a day that its month does not have. */
 export function parseRfc3339(text: string): number | undefined {
   const wallMs = timePattern.test(text) ? Date.parse(text) : Number.NaN;
-  return Number.isFinite(wallMs) ? wallMs : undefined;
+  // The parser takes the 30th of February for a day of March.
+  return Number.isFinite(wallMs) && isDay(text.slice(0, 10)) ? wallMs : undefined;
+}
+
+function isDay(date: string): boolean {
+  const wallMs = Date.parse(`${date}T00:00:00Z`);
+  return Number.isFinite(wallMs) && new Date(wallMs).toISOString().startsWith(date);
 }
 
 /** Between two times of the wall clock, in milliseconds. A clock that was put back shows nothing: then enough time has passed. */

@@ -28,7 +28,10 @@ export function judgedResults(
     const { plan } = result;
     const record = store.record(key);
     // A hold does nothing, whatever it would do otherwise.
-    const subject = record && plan.kind !== 'hold' ? policySubject(record, plan, undefined, result.foreseen?.later) : undefined;
+    const subject =
+      record && plan.kind !== 'hold'
+        ? policySubject(record, plan, undefined, result.foreseen?.later)
+        : undefined;
     if (!subject) return [key, result];
     const verdict = policy.judge(subject);
     warnings.push(...verdict.warnings.map((finding) => warningOf(key, finding)));
