@@ -58,7 +58,6 @@ test('the package is one file below 2 MB, installs alone without a network, and 
     'README.md',
     'SECURITY.md',
     'bin',
-    'charts',
     'contrib',
     'crds',
     'dist',

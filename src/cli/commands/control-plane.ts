@@ -165,7 +165,7 @@ async function serve(flags: ControlPlaneFlags, context: Context): Promise<void> 
   if (server.testUrl) print(context, `test on ${server.testUrl}`);
   if (server.metricsUrl) print(context, `metrics on ${server.metricsUrl}`);
   if (server.browserUrl) print(context, `browser sessions on ${server.browserUrl}`);
-  const failure = await Promise.race([untilStopped(context), ended]);
+  const failure = await Promise.race([untilStopped(context), ...(ended ? [ended] : [])]);
   await server.close();
   if (failure) throw failure;
 }
