@@ -36,7 +36,7 @@ const rare: readonly (readonly [right: RegExp, reason: string])[] = [
   [/^get \w+\.fleetkeeper\.dev /, 'an object is read again after a conflict'],
   [/^patch (imageregistries|servicetemplates)(\/status)?\.fleetkeeper\.dev /, 'there is none in this fleet'],
   [
-    /^patch budgets\.fleetkeeper\.dev /,
+    /^patch (budgets|notifications)\.fleetkeeper\.dev /,
     'one that was copied together with our finalizer loses it when it is deleted',
   ],
   [
@@ -93,6 +93,21 @@ async function liveAsFleet({ fleet }: World): Promise<void> {
   await eventually('no fleet', async () => !(await objectOf(fleet, 'ServiceFleet/llm')), 60_000);
 }
 
+const onCall = [
+  {
+    apiVersion: 'v1',
+    kind: 'Secret',
+    metadata: { name: 'on-call' },
+    stringData: { url: 'https://hooks.example.com/fleet' },
+  },
+  {
+    apiVersion: 'fleetkeeper.dev/v1alpha1',
+    kind: 'Notification',
+    metadata: { name: 'on-call' },
+    spec: { sink: { webhook: { urlFrom: { secretKeyRef: { name: 'on-call', key: 'url' } } } } },
+  },
+];
+
 /** A bit of everything: creation, change, drift of a status, a Job, deletion. */
 async function liveThrough(world: World): Promise<void> {
   const { fleet } = world;
@@ -106,6 +121,8 @@ async function liveThrough(world: World): Promise<void> {
   };
   await fleet.write('fleet.yaml', [service('web', { env }), volume('data'), budget]);
   await fleet.untilReady(3);
+  await fleet.write('on-call.yaml', onCall);
+  await fleet.until('Notification/on-call', 'Ready', 'True');
   const template = { spec: { containers: [{ name: 'main', image: 'busybox' }], restartPolicy: 'Never' } };
   const metadata = {
     name: 'evaluation',
@@ -124,6 +141,7 @@ async function liveThrough(world: World): Promise<void> {
   await remove(fleet, 'ContainerService/web');
   await remove(fleet, 'StorageVolume/data');
   await remove(fleet, 'Budget/all');
+  await remove(fleet, 'Notification/on-call');
   await remove(fleet, 'Account/default');
   await eventually('an empty fleet', async () => (await fleet.records()).size === 0);
 }
