@@ -192,6 +192,7 @@ testInBrowser('a page that is older than its server offers to load the new one',
   await page.getByText('1.2.3, from a folder').waitFor();
   expect(await page.getByText('another version').count()).toBe(0);
   Object.assign(source, { version: '2.0.0' });
+  await source.store.save(recordOf('ContainerService/shop/another'));
   await page.getByRole('status').getByText('another version').waitFor();
   await page.getByRole('button', { name: 'Load it' }).click();
   await page.getByText('2.0.0, from a folder').waitFor();
