@@ -166,6 +166,8 @@ testOnClock(
 
 testInCluster(
   'a Notification learns of its own namespace only, unless it is in that of the operator (AI5)',
+  // What is announced together waits for half a minute.
+  { timeout: 420_000 },
   async () => {
     const { fleet, sink } = await world();
     const other = await new TestSink().open();
@@ -180,7 +182,7 @@ testInCluster(
     await fleet.write('web.yaml', [lost('web')]);
     const run = fleet.run(...allowed);
     await eventually('messages', async () => sink.types.length > 0 && other.types.length > 0, minutes(3));
-    await sleep(minutes(2));
+    await sleep(45_000);
     const objectsOf = ({ received }: TestSink) => received.flatMap(({ body }) => body.objects);
     expect(objectsOf(sink)).toEqual([`ContainerService/${fleet.namespace}/web`]);
     expect(objectsOf(other)).toEqual([`ContainerService/${beyond}/theirs`]);
