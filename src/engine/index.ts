@@ -5,6 +5,7 @@ export type { CommandEffect } from './commands.ts';
 export { defaultShortenedGrace, oneShotGrace, type Grace } from './admission/deletion-gate.ts';
 export * from './fleet/fleet.ts';
 export type { Reading } from './fleet/last-readings.ts';
+export { knownSpec } from './fleet/taken-in.ts';
 export { hasOpenWork } from './fleet/open-work.ts';
 export { contentDigests, contentValues, hasSameValues } from './fleet/content.ts';
 export { DerivedObjects, type WantedResources } from './fleet/derived.ts';

@@ -40,7 +40,7 @@ import { massChangeAdvice } from './advice.ts';
 import { LastReadings } from './last-readings.ts';
 import { ownerGate, pathInOwner } from './derived.ts';
 import { ManagedIds } from './managed-ids.ts';
-import { isTakenIn } from './taken-in.ts';
+import { isTakenIn, knownSpec } from './taken-in.ts';
 
 /** The part of a source that a folder is. */
 export const wholeSource = '';
@@ -112,7 +112,13 @@ export class Fleet {
     this.#source = { snapshot, brakes, lingering };
   }
 
-  /** The document, or the stored one of a removed object. */
+  /** See `knownSpec`. */
+  specOf(record: ObjectRecord): CommonSpec | undefined;
+  specOf(record: ObjectRecord): object | undefined {
+    return knownSpec(record, this.snapshot);
+  }
+
+  /** The document, or the stored one of a removed object. Only of an object that is taken in (`specOf`). */
   planned(record: ObjectRecord): PlannedObject<CommonSpec>;
   planned<Kind extends ManagedKind>(record: ObjectRecord, kind: Kind): PlannedObject<Specs[Kind]>;
   planned(record: ObjectRecord, kind?: ManagedKind): PlannedObject<object> {

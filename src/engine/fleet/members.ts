@@ -65,7 +65,8 @@ export class Members {
     const { linked = [] } = record?.report ?? {};
     const attached = linked.flatMap((id) => store.recordOf(id)?.key ?? []);
     const { kind, namespace } = parseObjectKey(key);
-    const referred = record ? referredKeys({ kind, namespace, spec: fleet.planned(record).spec }) : [];
+    const spec = record && fleet.specOf(record);
+    const referred = spec ? referredKeys({ kind, namespace, spec }) : [];
     const dependents = referringTo(fleet.snapshot.objects, key).map((dependent) => dependent.key);
     const owner = record?.derived ? [record.derived.owner] : [];
     return [...new Set([...dependents, ...attached, ...referred, ...owner])];

@@ -30,7 +30,8 @@ export function listsOf(fleet: Fleet, accounts: Accounts, account: AccountHandle
   const leaving = recordsNear(fleet.store, account).flatMap((record): Referring[] => {
     const { kind, namespace: home } = parseObjectKey(record.key);
     if (accountNamed(record.key) !== undefined || objects.has(record.key)) return [];
-    return [{ kind, namespace: home, spec: fleet.planned(record).spec }];
+    const spec = fleet.specOf(record);
+    return spec ? [{ kind, namespace: home, spec }] : [];
   });
   const uses = (list: keyof Lists) =>
     declared(list) || leaving.some((user) => usedLists(user).has(list) && isHere(user));

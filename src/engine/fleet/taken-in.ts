@@ -5,3 +5,12 @@ import type { ObjectRecord } from '../../state/index.ts';
 export function isTakenIn({ key, manifest }: ObjectRecord, { objects }: DesiredSnapshot): boolean {
   return objects.has(key) || Object.keys(manifest.spec).length > 0;
 }
+
+/**
+ * The spec of the document, or the stored one of a removed object. Undefined if none was ever taken in: an object of a
+ * cluster whose document is not read yet after a restart, was gone before that, or never could be used.
+ */
+export function knownSpec(record: ObjectRecord, snapshot: DesiredSnapshot): object | undefined {
+  if (!isTakenIn(record, snapshot)) return undefined;
+  return snapshot.objects.get(record.key)?.spec ?? record.manifest.spec;
+}

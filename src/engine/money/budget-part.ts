@@ -173,7 +173,8 @@ function estimateOf(
 
 /** What a service of the owner would cost. 0 if nobody knows. */
 export function ownedMicros(owner: ObjectRecord, { fleet, handles, money }: PartSources): bigint {
-  const asked = traitsOf(parseObjectKey(owner.key).kind).asksOfOwned?.(fleet.planned(owner).spec);
+  const spec = fleet.specOf(owner);
+  const asked = spec && traitsOf(parseObjectKey(owner.key).kind).asksOfOwned?.(spec);
   const place = fleet.accountOf(owner);
   const handle = place && handles.get(`${place.namespace}/${place.name}`);
   return asked && handle ? pricedAs(asked, handle, money, {}) : 0n;

@@ -319,8 +319,8 @@ export class Budgets {
       return [namespace];
     }
     const isBroken = fleet.snapshot.unusable.has(key);
-    const spec = fleet.snapshot.objects.get(key)?.spec ?? record.manifest.spec;
-    const { terms, tally, shedding } = traitsOf(kind).budget?.(spec, record.kind) ?? {};
+    const spec = fleet.specOf(record);
+    const { terms, tally, shedding } = (spec && traitsOf(kind).budget?.(spec, record.kind)) ?? {};
     if (!terms) return [];
     if (before && sameValue(before.terms.scope, terms.scope)) {
       if (before.terms.mode !== terms.mode) this.#orders(before, []);

@@ -48,8 +48,8 @@ export class Forecasts {
     if (!traits.ownedAt) return;
     const { store, fleet, nowMs } = this.#options;
     const record = store.record(key);
-    const isWanted = record !== undefined && record.deletionRequestedAt === undefined;
-    const { changesAt } = isWanted ? traits.ownedAt(fleet.planned(record).spec, record.kind, nowMs()) : never;
+    const spec = record?.deletionRequestedAt === undefined ? record && fleet.specOf(record) : undefined;
+    const { changesAt } = record && spec ? traits.ownedAt(spec, record.kind, nowMs()) : never;
     const owners = this.#owners.get(namespace) ?? new Set();
     this.#owners.set(namespace, owners);
     if (Number.isFinite(changesAt)) owners.add(key);

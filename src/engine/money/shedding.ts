@@ -81,7 +81,8 @@ export class Shedding {
     const { kind, namespace } = parseObjectKey(key);
     if (!record || namespace !== parseObjectKey(budget.key).namespace) return false;
     if (traitsOf(kind).asks) return this.#host.budgetsOf(record).includes(budget);
-    const labels = traitsOf(kind).labelsOfOwned?.(fleet.planned(record).spec);
+    const spec = fleet.specOf(record);
+    const labels = spec && traitsOf(kind).labelsOfOwned?.(spec);
     return labels !== undefined && isAbout(budget.terms.scope, labels, fleet.accountOf(record)?.name);
   }
 

@@ -34,11 +34,11 @@ export function templateView(
   const key = objectKey('ServiceTemplate', parseObjectKey(user.key).namespace, name);
   const template = fleet.store.record(key);
   const path = [...user.specPath, 'templateRef', 'name'];
-  if (fleet.snapshot.unusable.has(key) && !template) {
+  if (fleet.snapshot.unusable.has(key) && !(template && fleet.specOf(template))) {
     const message = `the document of ServiceTemplate ${name} can't be used; put that right first`;
     return { kind: 'problem', reason: 'ReferenceNotFound', message, path };
   }
-  if (template && template.deletionRequestedAt === undefined) {
+  if (template && template.deletionRequestedAt === undefined && fleet.specOf(template)) {
     return ownTemplateView(fleet, user, template, snapshot, path);
   }
   return builtInView(fleet, { key: user.key, name }, handle, snapshot, path);

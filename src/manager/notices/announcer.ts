@@ -23,6 +23,7 @@ import {
   type Sink,
   type SinkProblem,
   type Trouble,
+  knownSpec,
 } from '../../engine/index.ts';
 import { reasons } from '../../reasons/index.ts';
 import {
@@ -262,7 +263,9 @@ export class Announcer implements Notices {
 
   #announcing(key: ObjectKey): Announcing | undefined {
     const { snapshot, store } = this.#options;
-    const spec = snapshot()?.objects.get(key)?.spec ?? store.record(key)?.manifest.spec;
+    const record = store.record(key);
+    const shown = snapshot();
+    const spec = record && shown && knownSpec(record, shown);
     return spec && traitsOf(parseObjectKey(key).kind).announces?.(spec);
   }
 

@@ -11,8 +11,8 @@ import { identifyRegistry } from '../../../../src/kinds/image-registry/identify.
 import { templateMarks } from '../../../../src/kinds/service-template/marks.ts';
 import { identify } from '../../../../src/engine/observation/observe.ts';
 import { isBuiltIn, listsOf } from '../../../../src/engine/fleet/references.ts';
-import { apiVersion, type ObjectKey } from '../../../../src/resources/index.ts';
-import { MemoryStore, type ObjectRecord } from '../../../../src/state/index.ts';
+import { apiVersion, managedKinds, objectKey, type ObjectKey } from '../../../../src/resources/index.ts';
+import { MemoryStore, newRecord, type ObjectRecord } from '../../../../src/state/index.ts';
 import { desiredOf } from '../../../support/desired.ts';
 import { aRecord, anOwner, owner } from '../../../support/plan.ts';
 import {
@@ -260,6 +260,19 @@ describe('which lists are read', () => {
       () => 0,
     );
     expect(lists(fleet)).toEqual({ templates: true, registries: false });
+  });
+
+  test.each(managedKinds)('not for a %s of which no document was ever read', (kind) => {
+    const record = newRecord(objectKey(kind, 'default', 'left'), 'uid');
+    const store = new MemoryStore({ digestKey: owner.digestKey, ownerName: 'lab' }, [record], []);
+    const fleet = new Fleet(
+      store,
+      owner,
+      desiredOf({}),
+      () => false,
+      () => 0,
+    );
+    expect(lists(fleet)).toEqual(none);
   });
 });
 
