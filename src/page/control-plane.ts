@@ -10,13 +10,12 @@ import type { Summary } from './control-plane/shapes.ts';
 import { followLinks, goTo, toContent } from './navigation.ts';
 import { Places, type Place } from './places.ts';
 import { searchBySlash } from './search-key.ts';
+import { Typing } from './typing.ts';
 import { pageView, titleOf } from './control-plane/views/index.ts';
 
 const pollMs = 2000;
 /** For both answers. */
 const longestMs = 10_000;
-/** So long after the last letter, the server is asked. */
-const typingMs = 300;
 /** `Date` has whole seconds. */
 const clockToleranceMs = 2000;
 const summaryPath = '/admin/v1/summary';
@@ -32,7 +31,12 @@ let previous: unknown;
 const places = new Places();
 /** Where to be when the view is there. */
 let returning: Place | undefined;
-let typing: ReturnType<typeof setTimeout> | undefined;
+const typing = new Typing({
+  after: (waitMs, run) => {
+    const timer = setTimeout(run, waitMs);
+    return { cancel: () => clearTimeout(timer) };
+  },
+});
 let round = new AbortController();
 let nextRound: ReturnType<typeof setTimeout> | undefined;
 let isDrawn = true;
@@ -49,9 +53,9 @@ function data(): unknown {
 
 /** A filter is no step to go back to. */
 function filter(view: Parameters<typeof hrefOf>[0], query: Route['query']): void {
-  clearTimeout(typing);
+  typing.asked();
   const address = hrefOf(view, query);
-  if (address === location.hash) return;
+  if (address === location.hash) return typing.arrived(true);
   places.follow(location.hash);
   location.replace(address);
 }
@@ -73,7 +77,7 @@ function draw(): void {
 
 function picture(): unknown {
   const model = {
-    route,
+    route: typing.shown(route),
     connection,
     refusal,
     summary: summary(),
@@ -84,10 +88,8 @@ function picture(): unknown {
     onTry: () => void poll(),
     origin: location.origin,
     onFilter: filter,
-    onType: (...filtered: Parameters<typeof filter>) => {
-      clearTimeout(typing);
-      typing = setTimeout(() => filter(...filtered), typingMs);
-    },
+    onType: (view: Parameters<typeof filter>[0], query: Route['query']) =>
+      typing.type(query, () => filter(view, query)),
   };
   return pageView(model, { serverMs: Date.now() + aheadMs });
 }
@@ -133,12 +135,12 @@ function keep(path: string, asked: Asked): void {
 
 addEventListener('hashchange', () => {
   const before = route;
-  clearTimeout(typing);
   previous = data();
   route = routeOf(location.hash);
   returning = places.arrive(location.hash);
   refusal = undefined;
   if (!isSameList(before, route)) previous = undefined;
+  typing.arrived(isSameList(before, route));
   // What another view showed may be old by the time that somebody returns to it.
   for (const path of known.keys()) if (path !== summaryPath && path !== pathOf(route)) known.delete(path);
   void poll();

@@ -15,6 +15,7 @@ import { searchBySlash } from './search-key.ts';
 import type { Summary } from './shapes.ts';
 import { readStream } from './stream.ts';
 import { TreeFocus } from './tree-focus.ts';
+import { Typing } from './typing.ts';
 import { pageSize } from './views/objects.ts';
 import { loginView } from './views/login.ts';
 import { frame } from './views/frame.ts';
@@ -23,8 +24,6 @@ import { content, streamOf, type Shell } from './views/index.ts';
 const summaryMs = 5000;
 const foldsKey = 'unfolded';
 const mostFolds = 500;
-/** So long after the last letter, the server is asked. */
-const typingMs = 300;
 
 let route: Route = routeOf(location.hash);
 let connection: Connection = start;
@@ -37,13 +36,18 @@ let wasRefused = false;
 let lastEventId: string | undefined;
 let stream = new AbortController();
 let retry: ReturnType<typeof setTimeout> | undefined;
-let typing: ReturnType<typeof setTimeout> | undefined;
 let isDrawn = true;
 /** Milliseconds by which the clock of the server is ahead. */
 let aheadMs = 0;
 const kept = new KeptViews();
 const places = new Places();
 const treeFocus = new TreeFocus();
+const typing = new Typing({
+  after: (waitMs, run) => {
+    const timer = setTimeout(run, waitMs);
+    return { cancel: () => clearTimeout(timer) };
+  },
+});
 let older = new OlderMutations();
 /** Where to be when the view is there. */
 let returning: Place | undefined;
@@ -70,19 +74,18 @@ const shell: Shell = {
   onFold: (node) => {
     unfolded.set(node.id, !shell.isUnfolded(node));
     sessionStorage.setItem(foldsKey, JSON.stringify([...unfolded].slice(-mostFolds)));
-    draw();
+    paint();
   },
   // A filter is no step to go back to.
   onFilter: (query) => {
-    clearTimeout(typing);
+    typing.asked();
     const address = linkTo([route.view], query);
-    if (address === location.hash) return;
+    if (address === location.hash) return typing.arrived(true);
     places.follow(location.hash);
     location.replace(address);
   },
   onType: (query) => {
-    clearTimeout(typing);
-    typing = setTimeout(() => shell.onFilter(query), typingMs);
+    typing.type(query, () => shell.onFilter(query));
   },
   onNext: () => void nextPage(),
   onOlder: () => {
@@ -92,7 +95,7 @@ const shell: Shell = {
   treeFocus,
   onReach: ({ id }) => {
     treeFocus.focused(id);
-    draw();
+    paint();
   },
 };
 
@@ -101,15 +104,21 @@ function draw(): void {
   isDrawn = false;
   requestAnimationFrame(() => {
     isDrawn = true;
-    const count = summary?.problems.forPerson ?? 0;
-    document.title = `${count > 0 ? `(${count}) ` : ''}${titleOf(route)} · Fleetkeeper`;
-    const page = document.getElementById('page');
-    if (page) render(picture(), page);
-    if (returning && live.head !== undefined && !live.isOutdated) {
-      goTo(returning);
-      returning = undefined;
-    }
+    paint();
   });
+}
+
+/** At once. After a key, the next one may be pressed before the next frame, and is about what is shown. */
+function paint(): void {
+  const count = summary?.problems.forPerson ?? 0;
+  document.title = `${count > 0 ? `(${count}) ` : ''}${titleOf(route)} · Fleetkeeper`;
+  const page = document.getElementById('page');
+  if (page) render(picture(), page);
+  if (returning && live.head !== undefined && !live.isOutdated) {
+    const place = returning;
+    returning = undefined;
+    goTo(place);
+  }
 }
 
 function picture(): unknown {
@@ -118,7 +127,7 @@ function picture(): unknown {
   const silentMs = connection.is === 'stale' ? performance.now() - shownAtMs : 0;
   return frame(
     { route, connection, summary, silentMs, isOutdated, onReload: () => location.reload(), onTry: connect },
-    content(route, live, summary, shell, now(), older),
+    content(typing.shown(route), live, summary, shell, now(), older),
     now(),
   );
 }
@@ -239,10 +248,10 @@ function restart(isSameView = false): void {
 
 addEventListener('hashchange', () => {
   const before = route;
-  clearTimeout(typing);
   route = routeOf(location.hash);
   returning = places.arrive(location.hash);
   const isSameView = before.view === route.view && before.path.join('/') === route.path.join('/');
+  typing.arrived(isSameView);
   restart(isSameView);
   draw();
   if (isSameView && before.query['cursor'] === route.query['cursor'] && !returning) return;

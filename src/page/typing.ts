@@ -1,0 +1,50 @@
+/**
+ * What somebody types into a search. It is asked for a moment after the last letter. Until the address has it, the form shows what was
+ * typed, so no new picture takes a letter away.
+ *
+ *     (none) ── type ──> typed ── type ──> typed ── 300 ms ──> asked ── the address has it ──> (none)
+ *     typed or asked ── type ──> typed            typed, asked ── another view ──> (none)
+ */
+import type { Clock, Timer } from '../base/clock.ts';
+
+type Query = Readonly<Record<string, string>>;
+
+const typingMs = 300;
+
+export class Typing {
+  readonly #clock: Pick<Clock, 'after'>;
+  #query: Query | undefined;
+  #timer: Timer | undefined;
+
+  constructor(clock: Pick<Clock, 'after'>) {
+    this.#clock = clock;
+  }
+
+  /** `ask` follows the address of the query. */
+  type(query: Query, ask: () => void): void {
+    this.#timer?.cancel();
+    this.#query = query;
+    this.#timer = this.#clock.after(typingMs, () => {
+      this.#timer = undefined;
+      ask();
+    });
+  }
+
+  /** What the form shows: what was typed, or what the address has. */
+  shown<Route extends { readonly query: Query }>(route: Route): Route {
+    return this.#query ? { ...route, query: this.#query } : route;
+  }
+
+  /** A filter was chosen; it has what was typed. */
+  asked(): void {
+    this.#timer?.cancel();
+    this.#timer = undefined;
+  }
+
+  /** The address is another one. What was typed since then is still to be asked. */
+  arrived(isSameView: boolean): void {
+    if (isSameView && this.#timer) return;
+    this.asked();
+    this.#query = undefined;
+  }
+}
