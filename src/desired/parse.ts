@@ -24,11 +24,12 @@ import { nearest } from '../base/index.ts';
 import { configMapData, decodeUtf8, secretData, type SecretData } from './data-documents.ts';
 import { explain, plainWords, showable, type Finding } from './explain.ts';
 import { identityAdvice, identityOf } from './identity.ts';
+import { keptDocument, readersOf } from './kept-document.ts';
 import { limits } from './limits.ts';
 import { pathText, printable } from './problem.ts';
 import { encryptedFinding, isEncrypted } from './sops.ts';
 import { isSettingsFile } from './settings-file.ts';
-import type { DesiredObject, Location, Problem, WrittenDocument } from './source.ts';
+import type { DesiredObject, Location, Problem } from './source.ts';
 import { isPlainMap, lineAt, readYaml, type Fault, type Path, type YamlDocument } from './yaml.ts';
 
 interface ReadObject {
@@ -237,10 +238,7 @@ class FileReading {
       labels: metadata.labels,
       spec,
       location,
-      locate: (path) => this.#locate(entry, path),
-      gives: (field) => Object.hasOwn(value['spec'] ?? {}, field),
-      // It has passed the schema.
-      written: () => value as unknown as WrittenDocument,
+      ...readersOf(keptDocument(entry.yaml), this.#file),
     };
     this.#documents.push({ is: 'object', id: key, location, object });
   }

@@ -5,6 +5,7 @@ import type { CapacityEntry } from './capacity.ts';
 import type { IdentityPin } from './identity-pin.ts';
 import type { PlanFileRecord } from './plan-files.ts';
 import type { ObservedPrice } from './prices.ts';
+import { SharedConditions } from './shared-conditions.ts';
 import { RecordIndexes, type RecordGauges } from './record-indexes.ts';
 import type { Intent, ObjectRecord, Resolution } from './records.ts';
 import type { OwnerRevision } from './revisions.ts';
@@ -31,6 +32,7 @@ export class MemoryStore implements StateStore {
   readonly isKeyShared: boolean;
   #epoch: string | undefined;
   readonly #records: Map<ObjectKey, ObjectRecord>;
+  readonly #sharedConditions = new SharedConditions();
   readonly #intents: Map<ObjectKey, Intent>;
   readonly #byExternalId = new Map<string, ObjectKey>();
   readonly #indexes = new RecordIndexes();
@@ -64,7 +66,9 @@ export class MemoryStore implements StateStore {
     this.ownerConfirmed = identity.ownerConfirmed ?? false;
     this.isKeyShared = identity.isKeyShared ?? false;
     this.#epoch = identity.epoch;
-    this.#records = new Map(records.map((record) => [record.key, withCanonicalIds(record)]));
+    this.#records = new Map(
+      records.map((record) => [record.key, this.#sharedConditions.of(withCanonicalIds(record))]),
+    );
     this.#intents = new Map(intents.map((intent) => [intent.object, intent]));
     for (const record of this.#records.values()) {
       this.#index(record);
@@ -241,7 +245,7 @@ export class MemoryStore implements StateStore {
   }
 
   protected keep(given: ObjectRecord, intent?: Intent): void {
-    const record = withCanonicalIds(given);
+    const record = this.#sharedConditions.of(withCanonicalIds(given));
     const before = this.#records.get(record.key);
     if (before?.externalId !== record.externalId) this.#unindex(record.key, before?.externalId);
     this.#records.set(record.key, record);
