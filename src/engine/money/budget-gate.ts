@@ -8,6 +8,7 @@ import {
   givesWayTo,
   increaseMicros,
   limitText,
+  unknownPrices,
   priorityOf,
   usdOf,
   type BudgetFigures,
@@ -24,8 +25,11 @@ interface BudgetGateOptions {
     gatingOf(key: ObjectKey): readonly Budget[];
     partOf(key: ObjectKey): Part;
     figures(budget: Budget, wallMs: number): BudgetFigures;
-    unreadOf(budget: Budget): readonly string[];
     coursesOf(budget: Budget): readonly Course[];
+  };
+  readonly about: {
+    unreadOf(budget: Budget): readonly string[];
+    pricesMissingIn(budget: Budget): { readonly unknown: number };
   };
   readonly fleet: Fleet;
   readonly clock: Clock;
@@ -78,7 +82,7 @@ function increaseOf(cost: Cost, part: Part, replaces: boolean): bigint {
 }
 
 function gateOf(
-  { budgets, clock }: BudgetGateOptions,
+  { budgets, about, clock }: BudgetGateOptions,
   budget: Budget,
   claim: Claim,
   part: Part,
@@ -102,13 +106,20 @@ function gateOf(
   });
   if (budget.unseen > 0 && claim.micros > 0n) {
     budget.isStuck(key);
-    const message = `${budget.noun}: nobody knows what is left of it, because ${budget.unseen} of its objects are in accounts that were not read yet: ${budgets.unreadOf(budget).join(', ')}`;
+    const message = `${budget.noun}: nobody knows what is left of it, because ${budget.unseen} of its objects are in accounts that were not read yet: ${about.unreadOf(budget).join(', ')}`;
     return { kind: 'wait', reason: 'AwaitingObservation', message };
   }
   if (terms.unpriced === 'Block' && cost.basis === 'unknown') {
     budget.isStuck(key);
     return refused(
       'it allows nothing without a known price (`unpriced: Block`), and the price of this is not known; state it in `prices` of the Account',
+    );
+  }
+  const { unknown } = about.pricesMissingIn(budget);
+  if (terms.unpriced === 'Block' && unknown > 0 && claim.micros > 0n) {
+    budget.isStuck(key);
+    return refused(
+      `nobody knows what is left of it (\`unpriced: Block\`): ${unknownPrices(unknown)}; state it in \`prices\` of the Account`,
     );
   }
   const { perObjectHourlyMicros: most } = terms.limits;

@@ -7,7 +7,9 @@ export interface BudgetView {
   readonly members: number;
   readonly burnMicros: bigint;
   readonly reservedMicros: bigint;
+  /** What costs something and shows no price, and what of that has no estimate either. */
   readonly unpriced: number;
+  readonly unknown: number;
   readonly tally: Tally | undefined;
   readonly waiting: number;
   /** Accounts (`namespace/name`) of members that can't be read now. */

@@ -100,7 +100,7 @@ export class Budgets {
     const { store, money, fleet, clock } = options;
     const wouldCost = (owner: ObjectRecord) => ownedMicros(owner, this.#sources());
     this.#forecasts = new Forecasts({ store, fleet, nowMs: () => clock.wallMs(), wouldCost });
-    this.#about = new BudgetAccounts(options.accounts);
+    this.#about = new BudgetAccounts(options);
     this.#shedding = new Shedding(options, {
       near: (namespace) => this.#counted.in(namespace),
       budgetsOf: (record) => this.#budgetsOf(record),
@@ -123,19 +123,13 @@ export class Budgets {
    * before.
    */
   gate(key: ObjectKey, cost: Cost, replaces = false): Gate | undefined {
-    return budgetGate({ ...this.#options, budgets: this }, key, cost, replaces);
+    return budgetGate({ ...this.#options, budgets: this, about: this.#about }, key, cost, replaces);
   }
 
   /** The budgets of the object that make it wait, when they are exceeded or not valid. */
   gatingOf(key: ObjectKey): readonly Budget[] {
     this.#refresh();
     return (this.#members.get(key)?.budgets ?? []).filter(({ gates }) => gates);
-  }
-
-  /** Accounts (`namespace/name`) of members that this process has not read yet. */
-  unreadOf({ accounts }: Budget): readonly string[] {
-    const { handles } = this.#sources();
-    return [...accounts.keys()].filter((name) => !handles.get(name)?.informer.current);
   }
 
   /** What counts for the object now. */
@@ -148,7 +142,7 @@ export class Budgets {
     this.#refresh();
     const budget = this.#budgets.get(key);
     if (!budget) return undefined;
-    const { members, unpriced, tally, waitingCount, isCrowded, passing, terms } = budget;
+    const { members, tally, waitingCount, isCrowded, passing, terms } = budget;
     const figures = this.figures(budget);
     const monthEndsAt = monthEnd(this.#options.clock.wallMs(), terms.timeZone);
     return {
@@ -157,7 +151,7 @@ export class Budgets {
       burnMicros: figures.burnMicros,
       reservedMicros: figures.reservedMicros,
       balanceMicros: figures.balanceMicros,
-      unpriced,
+      ...this.#about.pricesMissingIn(budget),
       tally,
       waiting: waitingCount,
       unreadable: this.#about.unreadableOf(budget),
@@ -207,7 +201,7 @@ export class Budgets {
     const balance = handle?.informer.balanceMicros;
     const own = scope.of === 'account' ? money.openMicros(handle?.name) + budget.kept : budget.held;
     return {
-      burnMicros: scope.of === 'account' ? this.#about.burnOf(handle) + budget.estimated : budget.burn,
+      burnMicros: scope.of === 'account' ? this.#about.costsOf(handle).micros : budget.burn,
       reservedMicros: own,
       spentMicros: budget.spentMicros,
       monthLeftMs: monthEnd(now, timeZone) - now,
@@ -264,6 +258,7 @@ export class Budgets {
 
   #wake(budget: Budget): void {
     const figures = this.figures(budget);
+    budget.isMissing(this.#about.pricesMissingIn(budget).unknown);
     if (budget.hasMoved(figures)) this.#woken.add(budget.key);
     for (const key of budget.toWake(figures)) this.#woken.add(key);
   }

@@ -11,6 +11,7 @@ export {
   priorityOf,
   reached,
   roomOf,
+  unknownPrices,
   type BudgetFigures,
   type Claim,
   type Room,
