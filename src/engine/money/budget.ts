@@ -235,14 +235,18 @@ export class Budget {
     return [...this.waiting.keys(), ...this.#stuck];
   }
 
-  /** Those that wait and find more room than before. */
+  /** Those that wait and find more room than before, or a document that can't be used any more. */
   toWake(figures: BudgetFigures): readonly ObjectKey[] {
     const room = this.gates ? this.room(figures)?.micros : undefined;
     const isMore = this.#refusedAt !== undefined && (room === undefined || room > this.#refusedAt);
-    if (!isMore && !this.#isNews) return [];
+    // Each of them has another reason to wait.
+    const isForAll = this.gates && this.isBroken && this.waiting.size > 0;
+    const isNews = isMore || this.#isNews;
+    if (!isNews && !isForAll) return [];
     this.#refusedAt = room;
     this.#isNews = false;
-    return [...this.waiting.fitting(room, mostWoken), ...this.#stuck];
+    const woken = this.waiting.fitting(isForAll ? undefined : room, mostWoken);
+    return isNews ? [...woken, ...this.#stuck] : woken;
   }
 
   /** So many things that it counts cost something that nobody knows. */

@@ -78,12 +78,12 @@ function isNothing({ exceededSince, orders, ended, spared, returning }: StoredSh
 }
 
 /** Announced once, as the period of grace begins. */
-export function sheddingNews({ shedding, spec }: Pick<BudgetLook, 'shedding' | 'spec'>): {
+export function sheddingNews({ shedding, view }: Pick<BudgetLook, 'shedding' | 'view'>): {
   readonly reason: ReasonOf<'event'>;
   readonly message: string;
 }[] {
-  if (!shedding?.isNew) return [];
-  const message = `Shedding in ${spec.shed.graceMinutes} min: ${listText(shedding)}`;
+  if (!shedding?.isNew || !view) return [];
+  const message = `Shedding in ${view.terms.shed.graceMinutes} min: ${listText(shedding)}`;
   return [{ reason: 'SheddingSoon', message }];
 }
 
