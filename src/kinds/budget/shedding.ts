@@ -19,7 +19,10 @@ export function observedShedding(shedding: SheddingPlan | undefined): Record<str
   const orders = shedding?.state.orders ?? [];
   if (orders.length === 0) return {};
   const shown = orders.slice(0, mostShown);
-  return { shedding: shown.map(({ object, since }) => ({ object: nameOf(object), since: rfc3339(since) })) };
+  return {
+    shedObjects: orders.length,
+    shedding: shown.map(({ object, since }) => ({ object: nameOf(object), since: rfc3339(since) })),
+  };
 }
 
 function nameOf(object: string): string {
