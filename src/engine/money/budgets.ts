@@ -49,6 +49,7 @@ import { Budget } from './budget.ts';
 import { BudgetAccounts } from './budget-accounts.ts';
 import type { BudgetNow, BudgetView } from './budget-view.ts';
 import { budgetGate } from './budget-gate.ts';
+import { objectCosts } from './budget-objects.ts';
 import { CountedBudgets } from './counted-budgets.ts';
 import {
   heldFor,
@@ -181,13 +182,14 @@ export class Budgets {
   /** All of them, as they are now. `counts`: an object, or those that it owns. */
   all(): readonly BudgetNow[] {
     this.#refresh();
-    return Array.from(this.#budgets.values(), (budget) => ({
-      key: budget.key,
-      terms: budget.terms,
-      figures: this.figures(budget),
-      counts: (key: ObjectKey) => this.#shedding.counts(budget, key),
-      isAwaitedBy: (key: ObjectKey) => budget.isAwaitedBy(key),
-    }));
+    const part = (key: ObjectKey) => this.#members.get(key)?.part;
+    return Array.from(this.#budgets.values(), (budget) => {
+      const { key, terms } = budget;
+      const counts = (each: ObjectKey) => this.#shedding.counts(budget, each);
+      const objects = objectCosts(budget, part, counts, this.#sources());
+      const isAwaitedBy = (each: ObjectKey) => budget.isAwaitedBy(each);
+      return { key, terms, figures: this.figures(budget), counts, objects, isAwaitedBy };
+    });
   }
 
   coursesOf(budget: Budget): readonly Course[] {
