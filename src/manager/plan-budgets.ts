@@ -2,13 +2,14 @@
 import type { BudgetNow, PassResult } from '../engine/index.ts';
 import { clampedMicros, increasesOf, reached, type Plan } from '../engine/plan/index.ts';
 import { entryOf } from '../reasons/index.ts';
-import { objectKey, parseObjectKey, type ObjectKey } from '../resources/index.ts';
+import { parseObjectKey, type ObjectKey } from '../resources/index.ts';
 import type { PlanBudget } from './preview.ts';
 
 /** A budget at the time of the plan. */
 export type ObservedBudget = BudgetNow;
 
 const hourMs = 3_600_000n;
+const ceiling = 'perObjectHourlyMicros';
 
 export function planBudgets(
   budgets: readonly ObservedBudget[],
@@ -41,8 +42,7 @@ function linesOf(
   const { hourlyMicros, monthlyMicros, perObjectHourlyMicros: most, runwayHours } = terms.limits;
   const each = objects && eachOf(objects, members);
   // Its ceiling is asked first.
-  const isTooLarge = (one: ObjectKey) => most !== undefined && (each?.then.get(one) ?? 0n) > BigInt(most);
-  const isOfCeiling = (limit: string) => limit === 'perObjectHourlyMicros';
+  const isTooLarge = (one: ObjectKey) => most !== undefined && (each?.after.get(one) ?? 0n) > BigInt(most);
   const line = (limit: string, limitMicros: bigint, nowMicros: bigint, thenMicros: bigint): PlanBudget => ({
     namespace,
     name,
@@ -51,14 +51,14 @@ function linesOf(
     nowMicros: clampedMicros(nowMicros),
     thenMicros: clampedMicros(thenMicros),
     verdict: verdictOf(terms.warnAt, thenMicros, limitMicros),
-    waiting: waiting.filter((one) => isTooLarge(one) === isOfCeiling(limit)),
+    waiting: waiting.filter((one) => isTooLarge(one) === (limit === ceiling)),
   });
   const lines: PlanBudget[] = [];
   if (hourlyMicros !== undefined) lines.push(line('hourlyMicros', BigInt(hourlyMicros), burnMicros, then));
   if (monthlyMicros !== undefined)
     lines.push(line('monthlyMicros', BigInt(monthlyMicros), forecast(burnMicros), forecast(then)));
   if (most !== undefined && each)
-    lines.push(line('perObjectHourlyMicros', BigInt(most), dearest(each.now), dearest(each.then)));
+    lines.push(line(ceiling, BigInt(most), dearest(each.now), dearest(each.after)));
   if (runwayHours !== undefined && balanceMicros !== undefined) {
     const hours = BigInt(runwayHours);
     lines.push(line('runwayHours', balanceMicros, burnMicros * hours, then * hours));
@@ -72,20 +72,26 @@ type Costs = ReadonlyMap<ObjectKey, bigint>;
 function eachOf(
   { now, owned }: NonNullable<BudgetNow['objects']>,
   members: readonly (readonly [ObjectKey, PassResult])[],
-): { readonly now: Costs; readonly then: Costs } {
-  const then = new Map(now);
+): { readonly now: Costs; readonly after: Costs } {
+  const after = new Map(now);
   for (const [key, { plan }] of members) {
     if (plan.kind !== 'arrange') {
       const micros = afterMicros(plan);
-      if (micros !== undefined) then.set(key, micros);
+      if (micros !== undefined) after.set(key, micros);
       continue;
     }
     const { namespace } = parseObjectKey(key);
     const changed = (plan.owned ?? []).filter(({ action }) => action !== 'leave');
-    for (const { name } of changed) then.delete(objectKey('ContainerService', namespace, name));
-    if (changed.some(({ action }) => action !== 'delete')) then.set(key, owned.get(key) ?? 0n);
+    const names = new Set(changed.map(({ name }) => `${namespace}/${name}`));
+    for (const one of now.keys()) if (names.has(placeOf(one))) after.delete(one);
+    if (changed.some(({ action }) => action !== 'delete')) after.set(key, owned.get(key) ?? 0n);
   }
-  return { now, then };
+  return { now, after };
+}
+
+function placeOf(key: ObjectKey): string {
+  const { namespace, name } = parseObjectKey(key);
+  return `${namespace}/${name}`;
 }
 
 /** Undefined: its cost stays, or is not known. */

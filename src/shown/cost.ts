@@ -55,13 +55,13 @@ export interface BudgetRow {
   readonly hourlyLimitMicros: number | null;
 }
 
-export interface Costs<Sum> {
+export interface Costs<Group> {
   readonly currency: 'USD';
   readonly by: string;
-  readonly rows: readonly (Sum & Pick<CostRow, 'name'>)[];
+  readonly rows: readonly (Group & Pick<CostRow, 'name'>)[];
   /** What this fleet does not manage. */
-  readonly unmanaged: Sum;
-  readonly total: Sum;
+  readonly unmanaged: Group;
+  readonly total: Group;
 }
 
 export type CostSum = Omit<CostRow, 'name'>;

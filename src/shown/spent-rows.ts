@@ -82,13 +82,15 @@ function sumOf(parts: readonly (Counted | undefined)[]): Spent {
     spentMicros: sum('spentMicros'),
     estimatedMicros: sum('estimatedMicros'),
     forecastMicros: sum('forecastMicros'),
-    countedSince: known.some(({ since }) => since === null)
-      ? null
-      : (known
-          .map(({ since }) => since)
-          .toSorted()
-          .at(-1) ?? null),
+    countedSince: latest(known.map(({ since }) => since)),
   };
+}
+
+/** Null: of one of them it is not known. */
+function latest(times: readonly (string | null)[]): string | null {
+  return times.reduce((before, time) =>
+    before === null || time === null ? null : time > before ? time : before,
+  );
 }
 
 function countOf({ record: { status }, row }: BudgetCount): Counted {

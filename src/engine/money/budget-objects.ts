@@ -22,8 +22,8 @@ export function objectCosts(
   const now = new Map([...members].map((key) => [key, partOf(key)?.burn ?? 0n] as const));
   const owned = new Map<ObjectKey, bigint>();
   for (const record of sources.store.recordsIn(namespace)) {
-    const { asksOfOwned } = traitsOf(parseObjectKey(record.key).kind);
-    if (asksOfOwned && counts(record.key)) owned.set(record.key, ownedMicros(record, sources));
+    const isOwner = traitsOf(parseObjectKey(record.key).kind).asksOfOwned !== undefined;
+    if (isOwner && counts(record.key)) owned.set(record.key, ownedMicros(record, sources));
   }
   return { now, owned };
 }

@@ -116,13 +116,17 @@ export function overspendUntil(given: Readonly<Record<string, string>>): number 
   return time === undefined ? undefined : parseRfc3339(time);
 }
 
+/** By its stored document. */
+function askedOfRecord({ key, manifest, kind }: ObjectRecord): Asked | undefined {
+  return traitsOf(parseObjectKey(key).kind).asks?.(manifest.spec, kind);
+}
+
 /** What the object would cost. 0 if nobody knows. */
 export function wantedMicros(
   record: ObjectRecord,
   { fleet, handles, money }: Pick<PartSources, 'fleet' | 'handles' | 'money'>,
 ): bigint {
-  const { asks } = traitsOf(parseObjectKey(record.key).kind);
-  return priceOf(asks?.(record.manifest.spec, record.kind), record, { fleet, handles, money });
+  return priceOf(askedOfRecord(record), record, { fleet, handles, money });
 }
 
 /** It cost so much until now, or until it was lost. */
@@ -143,8 +147,7 @@ function thingsOf(record: ObjectRecord, { store, handles, money }: PartSources):
   if (id === undefined) return none;
   if (!handle || !snapshot) return { ...none, isUnseen: true };
   const there = { isHolding: true, isUnseen: false, extras: [] };
-  const { asks } = traitsOf(parseObjectKey(record.key).kind);
-  const asked = asks?.(record.manifest.spec, record.kind);
+  const asked = askedOfRecord(record);
   const book = money.books.book(handle);
   const volume = snapshot.volumes.get(id);
   if (volume) return { ...there, ...priced(volumeBurn(volume), () => volumeCost(volume, asked, book)) };

@@ -1,12 +1,11 @@
 /** What a document of a Budget limits. */
-import { sameValue } from '../../base/index.ts';
-import type { BudgetScope, BudgetTerms } from '../../resources/parts/budget.ts';
+import { isSameScope, type BudgetScope, type BudgetTerms } from '../../resources/parts/budget.ts';
 import type { BudgetSpec } from './schema.ts';
 import type { BudgetState } from './state.ts';
 
 /** With the scope with which it was made: another one is another budget, and nothing of such an edit is in force. */
 export function termsOf(spec: BudgetSpec, { scope = scopeOf(spec), inForce }: BudgetState): BudgetTerms {
-  const known = sameValue(scope, scopeOf(spec)) ? undefined : inForce;
+  const known = isSameScope(scope, scopeOf(spec)) ? undefined : inForce;
   return { scope, ...(known ?? contentOf(spec)) };
 }
 

@@ -48,7 +48,7 @@ function report(by: CostBy, budgets: readonly object[], month?: string) {
     month,
     fleet: {
       snapshot: { objects: new Map() },
-      store: { record: (key: ObjectKey) => records.get(key as never) },
+      store: { record: (key: ObjectKey) => records.get(key) },
     },
     nowMs,
   } as unknown as CostInputs;

@@ -34,7 +34,8 @@ async function started(): Promise<ScriptedFleet> {
 }
 
 function stored({ store }: ScriptedFleet, key: ObjectKey): StoredTally | undefined {
-  return (store.record(key)?.kind as { readonly tally?: StoredTally } | undefined)?.tally;
+  const part: { readonly tally?: StoredTally } | undefined = store.record(key)?.kind;
+  return part?.tally;
 }
 
 test.each(counting)('what %s has spent is stored in each minute', async (key) => {
