@@ -24,6 +24,7 @@ import { SpendingStops } from './money/funds.ts';
 import type { DerivedObjects } from './fleet/derived.ts';
 import { Intake } from './admission/intake.ts';
 import type { Kinds } from './kind.ts';
+import { storeLastCounts } from './last-counts.ts';
 import { Members } from './fleet/members.ts';
 import type { Money } from './money/money.ts';
 import { passResults, reasonOf } from './pass-labels.ts';
@@ -51,6 +52,7 @@ export interface ControllerOptions {
   readonly metrics: Metrics;
   readonly money: Money;
   readonly workers: number;
+  readonly mode: 'manage' | 'preview';
   /** Nothing can be saved or sent. Objects are rechecked when that ends (`resume`). */
   readonly isSuspended: () => boolean;
   readonly isSelected?: ((key: ObjectKey) => boolean) | undefined;
@@ -111,11 +113,12 @@ export class Controller {
     this.#queue.setWorkMetrics();
   }
 
-  /** Lets passes under way finish, including their requests, and starts no others. */
+  /** Lets passes under way finish, including their requests, and starts no others but those that store counts. */
   async stop(): Promise<void> {
     await this.#intake.stop();
     await this.#queue.stop();
     await Promise.all(this.#workers);
+    await storeLastCounts(this.#options, (key) => this.#passOnce(key));
   }
 
   /** Resolves when nothing is ready or in progress. */
@@ -144,17 +147,14 @@ export class Controller {
         this.#queue.add(each, 'resync');
     }
     this.#recheckBuiltIns(handle, change);
-    if (this.#spendingMoved(handle, change.snapshot)) this.#recheckAll(handle);
+    // What waits for a balance or a verified address.
+    const { spending } = fleet.gates(handle, change.snapshot);
+    if (this.#spendingStops.moved(handle.name, spending)) this.#recheckAll(handle);
     const forMoney = [...(isLooser ? money.waiting(handle.name) : []), ...money.wakes()];
     for (const key of forMoney) this.#enqueue(key, 'resync');
     const released = change.changedIds.size > 0 ? this.#held.wake(handle.name) : [];
     for (const key of [...this.#awaiting.wake(handle.name), ...released]) this.#queue.add(key, 'resync');
     this.#recheckAccount(handle);
-  }
-
-  /** Rechecks everything that waited for a balance or a verified address. */
-  #spendingMoved(handle: AccountHandle, snapshot: SnapshotChange['snapshot']): boolean {
-    return this.#spendingStops.moved(handle.name, this.#options.fleet.gates(handle, snapshot).spending);
   }
 
   onFailure(handle: AccountHandle, failure: ReadFailure): void {

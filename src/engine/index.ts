@@ -30,7 +30,7 @@ export { conflict, identify, markIndex, type Identity, type Observed } from './o
 export type { RecordedMutation } from './mutation/index.ts';
 export { quotasOf } from './money/quotas.ts';
 export { Budgets } from './money/budgets.ts';
-export type { BudgetView } from './money/budget-view.ts';
+export type { BudgetNow, BudgetView } from './money/budget-view.ts';
 export type { ShedFor } from './money/shedding.ts';
 export * from './money/funds.ts';
 export * from './money/money.ts';

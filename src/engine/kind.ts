@@ -75,6 +75,8 @@ export interface KindOptions {
   readonly registrations: ActivityRegistrations;
   readonly random: Random;
   readonly mode: 'manage' | 'preview';
+  /** The process ends: what is stored from time to time is stored now. */
+  readonly stopping: () => boolean;
 }
 
 /** What a pass has observed so far. */
@@ -256,6 +258,8 @@ export interface Kind<
   readonly remote?: RemoteThings<Spec, Remote, Look>;
   /** Its passes continue while the account can't be read. */
   readonly needsNoAccountRead?: true;
+  /** It stores from time to time what grows, and has one more pass when the process ends. */
+  readonly storesAtEnd?: true;
 
   look(view: View<Spec, Remote, Local, State>): Look;
   plan(look: Look): Plan;

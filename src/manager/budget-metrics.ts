@@ -16,14 +16,15 @@ const fields = {
   budgetSpent: 'spentMicros',
   budgetUnpriced: 'unpricedObjects',
   budgetWaiting: 'waiting',
+  budgetShed: 'shedObjects',
 } as const;
 
 const limits = { budgetHourlyLimit: 'hourlyMicros', budgetMonthLimit: 'monthlyMicros' } as const;
 
-type BudgetMetrics = Pick<Metrics, keyof typeof fields | keyof typeof limits | 'budgetShed'>;
+type BudgetMetrics = Pick<Metrics, keyof typeof fields | keyof typeof limits>;
 
 export function setBudgets(metrics: BudgetMetrics, store: Pick<StateStore, 'recordsOfKind'>): void {
-  const shown = [...Object.keys(fields), ...Object.keys(limits), 'budgetShed'] as (keyof BudgetMetrics)[];
+  const shown = [...Object.keys(fields), ...Object.keys(limits)] as (keyof BudgetMetrics)[];
   for (const name of shown) metrics[name].reset();
   const records: readonly ObjectRecord[] = store.recordsOfKind(budget.name);
   const sorted = records.toSorted((left, right) => (left.key < right.key ? -1 : 1));
@@ -36,8 +37,6 @@ export function setBudgets(metrics: BudgetMetrics, store: Pick<StateStore, 'reco
       const limit = numberOf(given[field]);
       if (limit > 0) metrics[name as keyof typeof limits].inc(label, limit);
     }
-    const shed: unknown = status?.['shedding'];
-    metrics.budgetShed.inc(label, Array.isArray(shed) ? shed.length : 0);
   }
 }
 

@@ -1,21 +1,15 @@
 /** What a plan would change in the budgets: before and after all that is wanted, what waits for them included. Pure. */
-import type { PassResult } from '../engine/index.ts';
-import { clampedMicros, increasesOf, reached, type BudgetFigures } from '../engine/plan/index.ts';
+import type { BudgetNow, PassResult } from '../engine/index.ts';
+import { clampedMicros, increasesOf, reached, type Plan } from '../engine/plan/index.ts';
 import { entryOf } from '../reasons/index.ts';
-import { parseObjectKey, type BudgetTerms, type ObjectKey } from '../resources/index.ts';
+import { parseObjectKey, type ObjectKey } from '../resources/index.ts';
 import type { PlanBudget } from './preview.ts';
 
 /** A budget at the time of the plan. */
-export interface ObservedBudget {
-  readonly key: ObjectKey;
-  readonly terms: BudgetTerms;
-  readonly figures: BudgetFigures;
-  readonly counts: (key: ObjectKey) => boolean;
-  /** Whether the object waits for it, and not for another budget. */
-  readonly isAwaitedBy: (key: ObjectKey) => boolean;
-}
+export type ObservedBudget = BudgetNow;
 
 const hourMs = 3_600_000n;
+const ceiling = 'perObjectHourlyMicros';
 
 export function planBudgets(
   budgets: readonly ObservedBudget[],
@@ -32,7 +26,7 @@ function isAwaited(budget: ObservedBudget, key: ObjectKey, budgets: readonly Obs
 }
 
 function linesOf(
-  { key, terms, figures, counts }: ObservedBudget,
+  { key, terms, figures, counts, objects }: ObservedBudget,
   results: ReadonlyMap<ObjectKey, PassResult>,
   isAwaitedBy: (key: ObjectKey) => boolean,
 ): PlanBudget[] {
@@ -45,7 +39,10 @@ function linesOf(
   const waiting = members
     .filter(([each, { plan }]) => plan.kind === 'wait' && entryOf(plan.reason).forBudget && isAwaitedBy(each))
     .map(([each]) => each);
-  const { hourlyMicros, monthlyMicros, runwayHours } = terms.limits;
+  const { hourlyMicros, monthlyMicros, perObjectHourlyMicros: most, runwayHours } = terms.limits;
+  const each = objects && eachOf(objects, members);
+  // Its ceiling is asked first.
+  const isTooLarge = (one: ObjectKey) => most !== undefined && (each?.after.get(one) ?? 0n) > BigInt(most);
   const line = (limit: string, limitMicros: bigint, nowMicros: bigint, thenMicros: bigint): PlanBudget => ({
     namespace,
     name,
@@ -54,17 +51,57 @@ function linesOf(
     nowMicros: clampedMicros(nowMicros),
     thenMicros: clampedMicros(thenMicros),
     verdict: verdictOf(terms.warnAt, thenMicros, limitMicros),
-    waiting,
+    waiting: waiting.filter((one) => isTooLarge(one) === (limit === ceiling)),
   });
   const lines: PlanBudget[] = [];
   if (hourlyMicros !== undefined) lines.push(line('hourlyMicros', BigInt(hourlyMicros), burnMicros, then));
   if (monthlyMicros !== undefined)
     lines.push(line('monthlyMicros', BigInt(monthlyMicros), forecast(burnMicros), forecast(then)));
+  if (most !== undefined && each)
+    lines.push(line(ceiling, BigInt(most), dearest(each.now), dearest(each.after)));
   if (runwayHours !== undefined && balanceMicros !== undefined) {
     const hours = BigInt(runwayHours);
     lines.push(line('runwayHours', balanceMicros, burnMicros * hours, then * hours));
   }
   return lines;
+}
+
+type Costs = ReadonlyMap<ObjectKey, bigint>;
+
+/** What each object costs now, and after the plan. Of services that an owner is to have, there is one entry, by the owner's key. */
+function eachOf(
+  { now, owned }: NonNullable<BudgetNow['objects']>,
+  members: readonly (readonly [ObjectKey, PassResult])[],
+): { readonly now: Costs; readonly after: Costs } {
+  const after = new Map(now);
+  for (const [key, { plan }] of members) {
+    if (plan.kind !== 'arrange') {
+      const micros = afterMicros(plan);
+      if (micros !== undefined) after.set(key, micros);
+      continue;
+    }
+    const { namespace } = parseObjectKey(key);
+    const changed = (plan.owned ?? []).filter(({ action }) => action !== 'leave');
+    const names = new Set(changed.map(({ name }) => `${namespace}/${name}`));
+    for (const one of now.keys()) if (names.has(placeOf(one))) after.delete(one);
+    if (changed.some(({ action }) => action !== 'delete')) after.set(key, owned.get(key) ?? 0n);
+  }
+  return { now, after };
+}
+
+function placeOf(key: ObjectKey): string {
+  const { namespace, name } = parseObjectKey(key);
+  return `${namespace}/${name}`;
+}
+
+/** Undefined: its cost stays, or is not known. */
+function afterMicros(plan: Plan): bigint | undefined {
+  const steps = plan.kind === 'act' ? [plan.step, ...plan.later] : plan.kind === 'wait' ? plan.steps : [];
+  return steps.flatMap(({ cost }) => cost?.afterMicros ?? []).at(-1);
+}
+
+function dearest(costs: Costs): bigint {
+  return [...costs.values()].reduce((most, micros) => (micros > most ? micros : most), 0n);
 }
 
 function verdictOf(warnAt: readonly number[], micros: bigint, limit: bigint): PlanBudget['verdict'] {

@@ -135,13 +135,18 @@ export type ReadPlan =
 /** Of the text of a file. What it states of itself is checked: its form, and its digest. */
 export function readPlan(text: string): ReadPlan {
   let value: unknown;
+  const size = `${Buffer.byteLength(text)} bytes`;
+  if (text.trim() === '')
+    return refused(`it is empty (${size}), so it is not as \`plan --out\` has written it`);
   try {
     value = JSON.parse(text);
   } catch {
-    return refused('it is no JSON, so it is not as `plan --out` has written it');
+    return refused(
+      `it is no JSON (${size}), so it is not as \`plan --out\` has written it: another file, or a part of it`,
+    );
   }
   const outer = envelope.safeParse(value);
-  if (!outer.success) return refused(`it is no ${planFileKind}`);
+  if (!outer.success) return refused(`it is no ${planFileKind} (${size})`);
   if (outer.data.formatVersion !== formatVersion) {
     return refused(
       `it has the format version ${JSON.stringify(outer.data.formatVersion)}, and this version of fleetkeeper reads ${formatVersion}: make the plan with the same version that applies it`,

@@ -1,9 +1,10 @@
-/** What accounts cost, divided by who it is for. Pure. The sum of all rows is what the accounts cost. */
+/** What accounts cost, divided by who it is for. Pure. The sum of all rows is what the accounts cost. What was spent: spent-rows.ts. */
 import { monthAt, monthEnd, rfc3339 } from '../base/index.ts';
 import { clampedMicros, microsOf, readTally, type Tally } from '../engine/plan/index.ts';
 import { accountKey, ownerLabel, parseObjectKey, traitsOf, type ObjectKey } from '../resources/index.ts';
 import type { ObjectRecord } from '../state/index.ts';
 import { Ahead, nothingAhead, type AheadOf } from './ahead.ts';
+import { nothingCounted, spentBy, spentInAll, type Spent } from './spent-rows.ts';
 import type { Holding, KnownFleet } from './survey.ts';
 
 /** `label`: its key. */
@@ -54,13 +55,18 @@ export interface BudgetRow {
   readonly hourlyLimitMicros: number | null;
 }
 
-export interface CostReport {
+export interface Costs<Group> {
   readonly currency: 'USD';
   readonly by: string;
-  readonly rows: readonly CostRow[];
+  readonly rows: readonly (Group & Pick<CostRow, 'name'>)[];
   /** What this fleet does not manage. */
-  readonly unmanaged: Omit<CostRow, 'name'>;
-  readonly total: Omit<CostRow, 'name'>;
+  readonly unmanaged: Group;
+  readonly total: Group;
+}
+
+export type CostSum = Omit<CostRow, 'name'>;
+
+export interface CostReport extends Costs<CostSum & Spent> {
   /** Those that a manager counts. */
   readonly accounts: readonly AccountRow[];
   readonly budgets: readonly BudgetRow[];
@@ -103,17 +109,47 @@ export function costReport(
   { accounts, labelsOf, records, month, nowMs, fleet }: CostInputs,
   by: CostBy,
 ): CostReport {
-  const items = accounts.flatMap(({ account, holdings }) =>
+  const items = costItems(accounts);
+  const { rows, unmanaged, total, ...rest } = costsBy(items, labelsOf, by, aheadAt(nowMs, fleet));
+  const counted = accountRows({ accounts, month, nowMs, fleet });
+  const budgets = [...records].flatMap((record) => {
+    const row = budgetRow(record, month);
+    return row ? [{ record, row }] : [];
+  });
+  const spentOf = spentBy(by, counted, budgets);
+  const namespaces = namespacesBy(items, labelsOf, by);
+  return {
+    ...rest,
+    rows: rows.map((row) => Object.assign({}, row, spentOf(row.name, namespaces.get(row.name) ?? new Set()))),
+    unmanaged: { ...unmanaged, ...nothingCounted },
+    total: { ...total, ...spentInAll(counted, accounts.length) },
+    accounts: counted,
+    budgets: budgets.map(({ row }) => row),
+  };
+}
+
+export function costItems(accounts: CostInputs['accounts']): CostItem[] {
+  return accounts.flatMap(({ account, holdings }) =>
     holdings.map(({ things, value, managedBy }): CostItem => {
       const key = managedBy.is === 'fleet' ? managedBy.key : undefined;
       return { account, key, things: 1, micros: things.burn(value) };
     }),
   );
-  return {
-    ...costsBy(items, labelsOf, by, aheadAt(nowMs, fleet)),
-    accounts: accountRows({ accounts, month, nowMs, fleet }),
-    budgets: [...records].flatMap((record) => budgetRow(record, month) ?? []),
-  };
+}
+
+/** Where the objects of each group are. */
+function namespacesBy(
+  items: readonly CostItem[],
+  labelsOf: CostInputs['labelsOf'],
+  by: CostBy,
+): ReadonlyMap<string | null, ReadonlySet<string>> {
+  const found = new Map<string | null, Set<string>>();
+  for (const { key, account } of items) {
+    if (key === undefined) continue;
+    const name = nameOf(key, account, labelsOf, by);
+    found.set(name, (found.get(name) ?? new Set()).add(parseObjectKey(key).namespace));
+  }
+  return found;
 }
 
 /** Until the month ends. */
@@ -126,7 +162,7 @@ export function costsBy(
   labelsOf: CostInputs['labelsOf'],
   by: CostBy,
   ahead: Ahead,
-): Omit<CostReport, 'accounts' | 'budgets'> {
+): Costs<CostSum> {
   const sums = new Map<string | null, Sum>();
   for (const { account, key, things, micros } of items) {
     const name = key === undefined ? unmanagedName : nameOf(key, account, labelsOf, by);
@@ -157,13 +193,13 @@ function emptySum(): Sum {
   return { things: 0, micros: 0n, unpriced: 0, ahead: nothingAhead() };
 }
 
-function shownSum({ things, micros, unpriced, ahead }: Sum, of: Ahead): Omit<CostRow, 'name'> {
+function shownSum({ things, micros, unpriced, ahead }: Sum, of: Ahead): CostSum {
   const aheadMicros = clampedMicros(of.microsOf(ahead));
   return { things, hourlyMicros: clampedMicros(micros), aheadMicros, unpriced };
 }
 
-function totalOf(parts: readonly Omit<CostRow, 'name'>[]): Omit<CostRow, 'name'> {
-  const sum = (field: keyof Omit<CostRow, 'name'>) => parts.reduce((before, part) => before + part[field], 0);
+function totalOf(parts: readonly CostSum[]): CostSum {
+  const sum = (field: keyof CostSum) => parts.reduce((before, part) => before + part[field], 0);
   return {
     things: sum('things'),
     hourlyMicros: sum('hourlyMicros'),

@@ -26,6 +26,9 @@ export function budgetMetrics(registers: Registry[]) {
     ),
     budgetUnpriced: gauge('unpriced_objects', 'Members that cost something and show no price.'),
     budgetWaiting: gauge('waiting_objects', 'Objects that wait for the budget.'),
-    budgetShed: gauge('shed_objects', 'Services that are stopped to stay within the budget; at most 50.'),
+    budgetShed: gauge(
+      'shed_objects',
+      'Services and fleets that are stopped, or have fewer replicas, to stay within the budget.',
+    ),
   };
 }

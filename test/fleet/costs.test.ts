@@ -1,10 +1,10 @@
 /** What a fleet costs, and what an account was charged, as the command line shows it. */
-import { expect, test } from 'vitest';
+import { expect, onTestFinished, test } from 'vitest';
 import { apiVersion } from '../../src/resources/index.ts';
 import { apiKey, ControlPlane } from '../support/processes/control-plane.ts';
-import { account, createFleet, service, type Json } from '../support/processes/fleet.ts';
+import { account, createFleet, service, testOnClock, type Json } from '../support/processes/fleet.ts';
 import { fleetOf } from '../support/processes/replicas.ts';
-import { eventually, fleetkeeper, nowMs, temporaryFolder } from '../support/processes/processes.ts';
+import { eventually, fleetkeeper, launch, nowMs, temporaryFolder } from '../support/processes/processes.ts';
 
 const each = 13_500;
 const hourMs = 3_600_000;
@@ -112,4 +112,25 @@ test('a ledger is shown with the oldest entry first, and of one account', async 
   expect(times).toEqual([...times].sort((left, right) => left - right));
   const { code, stderr } = await fleetkeeper(['ledger', ...fleet.flags, '--follow', '-o', 'json']);
   expect([code, stderr]).toEqual([1, expect.stringContaining('write -o jsonl')]);
+});
+
+testOnClock('a ledger that is followed shows where entries are missing that came too fast', async () => {
+  const { plane, fleet } = await world();
+  // In that time, there are more charges than the API shows.
+  await fleet.write('account.yaml', account(plane.url, { pollSeconds: 150 }));
+  await fleet.write('web.yaml', [service('a')]);
+  fleet.run();
+  await fleet.untilReady(1);
+  const program = launch(['ledger', ...fleet.flags, '--follow', '-o', 'jsonl']);
+  onTestFinished(async () => {
+    await program.kill('SIGKILL');
+  });
+  const [, from = '', to = ''] = await program.line(/^\{"gap":true,"from":"([^"]+)","to":"([^"]+)"\}$/);
+  const missedMs = Date.parse(to) - Date.parse(from);
+  expect(Math.abs(missedMs - 150_000)).toBeLessThan(10_000);
+  await program.line(/"createdAt"/);
+  const { stdout } = await program.kill('SIGINT');
+  const lines = stdout.trim().split('\n');
+  const gaps = lines.filter((line) => line.startsWith('{"gap"'));
+  expect([gaps.length > 0, new Set(lines).size]).toEqual([true, lines.length]);
 });

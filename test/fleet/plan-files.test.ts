@@ -299,6 +299,36 @@ describe('the file itself', () => {
     ]);
   });
 
+  testInFolder('is empty, cut short or something else: it is refused, and why is stated', async () => {
+    const world = await planned();
+    const whole = await readFile(world.file, 'utf8');
+    for (const [text, why] of [
+      ['', 'it is empty (0 bytes)'],
+      ['hello', 'it is no JSON (5 bytes)'],
+      [whole.slice(0, 300), 'it is no JSON (300 bytes)'],
+      ['[]', 'it is no PlanFile (2 bytes)'],
+    ] as const) {
+      await writeFile(world.file, text);
+      const { code, sent, stderr } = await world.apply();
+      expect([code, sent, stderr]).toEqual([3, [], expect.stringContaining(why)]);
+      expect(stderr).toContain(`the plan file ${world.file} is refused, and nothing was applied`);
+      expect(stderr).toContain('make a new plan with `fleetkeeper plan --out`');
+    }
+  });
+
+  testInFolder('costs more than --max-cost-increase allows: it is not written', async () => {
+    const world = await PlanFileWorld.open();
+    await world.fleet.write('all.yaml', [service('web')]);
+    const limited = (usd: string) =>
+      fleetkeeper(['plan', ...world.fleet.flags, '--out', world.file, '--max-cost-increase', usd]);
+    const { code, stderr, stdout } = await limited('0.01');
+    expect([code, stderr]).toEqual([4, expect.stringContaining(`${world.file} was not written`)]);
+    expect(stdout).not.toContain('plan sha256:');
+    await expect(stat(world.file)).rejects.toThrow('ENOENT');
+    expect((await limited('1')).code).toBe(2);
+    expect((await stat(world.file)).size).toBeGreaterThan(0);
+  });
+
   testInFolder('was only laid out anew: it is the same', async () => {
     const world = await planned();
     const text = await readFile(world.file, 'utf8');

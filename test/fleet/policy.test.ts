@@ -88,6 +88,29 @@ test('a plan holds what a rule denies, warns of the rest, and exits with 4', asy
   expect((await fleet.plan(...policy)).code).toBe(2);
 });
 
+test('no rule sees a literal value of a variable, and nothing of one is printed, not in errors either (PI4)', async () => {
+  const { fleet, write, policy } = await world();
+  const value = 'hunter2-of-the-test';
+  await fleet.write('web.yaml', [service('web', { env: [{ name: 'PASSWORD', value }] })]);
+  const rules = [
+    ['seen', { deny: `object.spec.env.exists(e, has(e.value) && e.value.contains('hunter2'))` }, false],
+    ['text', { deny: `string(object).contains('hunter2')` }, true],
+    ['number', { deny: 'int(object.spec.env[0].value) > 0' }, true],
+    ['named', { warn: "object.spec.env.exists(e, e.name == 'PASSWORD')" }, true],
+  ] as const;
+  for (const [name, rule, isReported] of rules) {
+    await write({ name, ...rule, message: '{{key}}' });
+    for (const output of ['text', 'json', 'markdown']) {
+      const { stdout, stderr } = await fleetkeeper(['plan', ...fleet.flags, ...policy, '-o', output]);
+      expect([output, stdout.includes(`${name}: `) || stdout.includes(`"${name}"`)]).toEqual([
+        output,
+        isReported,
+      ]);
+      expect(`${stdout}${stderr}`).not.toContain('hunter2');
+    }
+  }
+});
+
 test('rules see the whole plan', async () => {
   const { fleet, write, policy } = await world();
   await fleet.write(

@@ -1,16 +1,17 @@
 /** `cost` for people. */
 import { usdOf } from '../../engine/plan/index.ts';
-import type { AccountRow, BudgetRow, CostReport, CostRow } from '../../shown/cost.ts';
+import type { AccountRow, BudgetRow, CostReport } from '../../shown/cost.ts';
 import { renderTable } from '../output/render.ts';
 import { oneLine } from '../output/terminal-text.ts';
 
 const hoursPerMonth = 730n;
 
-function cells(name: string, sum: Omit<CostRow, 'name'>): string[] {
-  const { things, hourlyMicros, aheadMicros, unpriced } = sum;
+function cells(name: string, sum: CostReport['total'], isCounted: boolean): string[] {
+  const { things, hourlyMicros, aheadMicros, unpriced, spentMicros, estimatedMicros, forecastMicros } = sum;
   const micros = BigInt(hourlyMicros);
   const ahead = usdOf(BigInt(aheadMicros));
-  return [name, String(things), usdOf(micros), usdOf(micros * hoursPerMonth), ahead, String(unpriced)];
+  const now = [name, String(things), usdOf(micros), usdOf(micros * hoursPerMonth), ahead, String(unpriced)];
+  return isCounted ? [...now, ...[spentMicros, estimatedMicros, forecastMicros].map(amount)] : now;
 }
 
 function amount(micros: number | null): string {
@@ -19,11 +20,12 @@ function amount(micros: number | null): string {
 
 export function costText(report: CostReport): string {
   const { by, rows, unmanaged, total, accounts, budgets } = report;
+  const isCounted = rows.some(({ spentMicros }) => spentMicros !== null);
   const head = [by.toUpperCase(), 'THINGS', 'USD/HOUR', 'USD/730 H', 'TO MONTH END', 'UNPRICED'];
-  const table = renderTable(head, [
-    ...rows.map((row) => cells(oneLine(row.name ?? '(none)'), row)),
-    cells('not managed by this fleet', unmanaged),
-    cells('all', total),
+  const table = renderTable(isCounted ? [...head, 'SPENT', 'ESTIMATED', 'FORECAST'] : head, [
+    ...rows.map((row) => cells(oneLine(row.name ?? '(none)'), row, isCounted)),
+    cells('not managed by this fleet', unmanaged, isCounted),
+    cells('all', total, isCounted),
   ]);
   return [
     table,

@@ -6,7 +6,7 @@ import { recordsIn, type Records } from '../change/part-of-fleet.ts';
 import { isCluster } from '../cluster.ts';
 import { complain, exitCodes, type Context } from '../context.ts';
 import { analysisPrometheusOption } from '../analysis-prometheus.ts';
-import { isPlanFile, withFolderOrPlanArgument } from '../flags/source-option.ts';
+import { planFileArgument, withFolderOrPlanArgument } from '../flags/source-option.ts';
 import { applyPlanFile, type PlanFileApplyFlags } from '../change/apply-plan-file.ts';
 import {
   acceptIdentityOption,
@@ -48,8 +48,8 @@ export function defineApply(command: Command, context: Context, exit: (code: num
     .option('--allow-mass-change', 'allow the many creations, deletions and corrections in the plan')
     .option('--plan-digest <digest>', 'refuse a plan file with another digest than this: sha256:…')
     .option('--strict', 'refuse a plan file if objects that are not in it need something')
-    .action(async (given: string | undefined, flags: ApplyFlags) => {
-      const planFile = given !== undefined && isPlanFile(given) ? given : undefined;
+    .action(async (_given: string | undefined, flags: ApplyFlags, called: Command) => {
+      const planFile = planFileArgument(called);
       refuseFlags(planFile, flags);
       if (isCluster(flags.source)) {
         throw new UserError(

@@ -100,7 +100,11 @@ export function definePlan(command: Command, context: Context, exit: (code: numb
       if (made) reportFile(context, flags, made);
       if (hasInputErrors(observed) || observed.unreadable.length > 0) return exit(exitCodes.failed);
       const problem = costProblem(observed.plan, flags);
-      if (problem !== undefined) complain(context, problem);
+      if (problem !== undefined) {
+        complain(context, problem);
+        if (flags.out !== undefined)
+          complain(context, `${flags.out} was not written: this plan is not to be applied`);
+      }
       if (problem !== undefined || isDenied(observed.plan)) return exit(exitCodes.denied);
       return exit(hasNews(observed.plan) ? exitCodes.changes : exitCodes.ok);
     });
@@ -133,7 +137,9 @@ async function planOf(
   try {
     const found = await observeFleet(context, { ...flags, rules }, access);
     const observed = withOverlay(found, flags, access.overlay);
-    if (flags.out === undefined || observed.unreadable.length > 0) return { observed, made: undefined };
+    const isTooMuch = costProblem(observed.plan, flags) !== undefined;
+    if (flags.out === undefined || observed.unreadable.length > 0 || isTooMuch)
+      return { observed, made: undefined };
     const made = planFileOf(context, flags, observed, access.store);
     writePlanFile(flags.out, made.text, context.pid);
     return { observed, made };

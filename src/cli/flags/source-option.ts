@@ -1,6 +1,7 @@
 /** The flag that names a fleet. `default-source.ts` finds it where nobody did. */
 import { closeSync, openSync, readFileSync, readSync, statSync } from 'node:fs';
-import { Option, type Command } from 'commander';
+import path from 'node:path';
+import { Argument, Option, type Command } from 'commander';
 import { looksLikePlan, planFileLimits } from '../../plan-file/index.ts';
 
 export class SourceOption extends Option {
@@ -18,11 +19,15 @@ export function withFolderArgument(command: Command): Command {
   return command.argument('[dir]', 'the folder of the fleet, as if the command was started in it');
 }
 
+class FolderOrPlanArgument extends Argument {}
+
 /** The same, or a plan file. */
 export function withFolderOrPlanArgument(command: Command): Command {
-  return command.argument(
-    '[dir]',
-    'the folder of the fleet, as if the command was started in it; or a plan file of `plan --out`, of which nothing else is done',
+  return command.addArgument(
+    new FolderOrPlanArgument(
+      '[dir]',
+      'the folder of the fleet, as if the command was started in it; or a plan file of `plan --out`, of which nothing else is done',
+    ),
   );
 }
 
@@ -30,14 +35,30 @@ export function withFolderOrPlanArgument(command: Command): Command {
 export function folderArgument(command: Command): string | undefined {
   const index = command.registeredArguments.findIndex((argument) => argument.name() === 'dir');
   const given = command.processedArgs[index] as string | undefined;
-  return given !== undefined && isPlanFile(given) ? undefined : given;
+  return planFileArgument(command) === undefined ? given : undefined;
 }
 
-/** What does not begin as JSON is not read as a whole: a folder of documents may be given as one large file. */
-export function isPlanFile(place: string): boolean {
+/** The argument, if it is a plan file. */
+export function planFileArgument(command: Command): string | undefined {
+  const index = command.registeredArguments.findIndex((argument) => argument.name() === 'dir');
+  const given = command.processedArgs[index] as string | undefined;
+  if (given === undefined) return undefined;
+  const isNamed = command.getOptionValueSource('source') === 'cli';
+  const source = isNamed ? (command.getOptionValue('source') as string) : undefined;
+  const mayBeAnyFile = command.registeredArguments[index] instanceof FolderOrPlanArgument;
+  return isPlanFile(given, mayBeAnyFile ? source : undefined) ? given : undefined;
+}
+
+/**
+ * `source`: of the command line. A file beside it can only be meant as a plan, whatever is in it. What does not begin as JSON is not read
+ * as a whole: a folder of documents may be given as one large file.
+ */
+function isPlanFile(place: string, source: string | undefined): boolean {
   try {
     const facts = statSync(place);
-    if (!facts.isFile() || !startsAsJson(place)) return false;
+    if (!facts.isFile()) return false;
+    if (source !== undefined && path.resolve(source) !== path.resolve(place)) return true;
+    if (!startsAsJson(place)) return false;
     return facts.size > planFileLimits.bytes || looksLikePlan(readFileSync(place, 'utf8'));
   } catch {
     // Nothing is there: the command that needs it reports why.

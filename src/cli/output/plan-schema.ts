@@ -82,7 +82,9 @@ const held = z.object({
 const budget = z.object({
   namespace: text,
   name: text,
-  limit: text,
+  limit: text.describe(
+    'The field of `limits`. With `perObjectHourlyMicros`, the amounts are of the most expensive object.',
+  ),
   limitMicros: micros,
   nowMicros: micros,
   thenMicros: micros,

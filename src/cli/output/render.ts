@@ -138,6 +138,7 @@ function budgetLines({ budgets = [] }: PlanCost): string[] {
 const limitUnits: Readonly<Record<string, string>> = {
   hourlyMicros: '/h',
   monthlyMicros: ' at the end of this month',
+  perObjectHourlyMicros: '/h for each, of the most expensive',
   runwayHours: ' of the balance, for the hours of runwayHours',
 };
 const mostNamed = 3;

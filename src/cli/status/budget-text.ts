@@ -39,6 +39,7 @@ export function budgetRows(entry: StatusEntry, waiting: readonly string[]): [str
     ['Members:', `${amount('members') ?? 0}${unpriced > 0 ? `, ${unpriced} without a price` : ''}`],
     ['Reserved:', `${usd(amount('reservedMicros') ?? 0)}/h`],
     ['Waiting:', `${count}${named === '' ? '' : `: ${named}${count > mostNamed ? ', …' : ''}`}`],
+    ['Shed:', shedText(status)],
     ['Spent:', spentText(textOf(status?.['month']), amount)],
     ['Forecast:', forecastText(textOf(status?.['exhaustedAt']), amount)],
     ['Runway:', amount('runwayHours') === undefined ? undefined : `${amount('runwayHours')} h`],
@@ -46,6 +47,16 @@ export function budgetRows(entry: StatusEntry, waiting: readonly string[]): [str
 }
 
 type Amount = (field: string) => number | undefined;
+
+function shedText(status: Readonly<Record<string, unknown>> | undefined): string | undefined {
+  const { shedObjects: count, shedding } = status ?? {};
+  if (typeof count !== 'number' || count === 0 || !Array.isArray(shedding)) return undefined;
+  const names = shedding
+    .slice(0, mostNamed)
+    .flatMap((each: unknown) => textOf((each as { object?: unknown }).object) ?? []);
+  const more = count > names.length ? ` and ${count - names.length} more` : '';
+  return `${count}: ${names.join(', ')}${more}`;
+}
 
 function spentText(month: string | undefined, amount: Amount): string | undefined {
   const spent = amount('spentMicros');

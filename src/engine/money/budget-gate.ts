@@ -8,6 +8,7 @@ import {
   givesWayTo,
   increaseMicros,
   limitText,
+  unknownPrices,
   priorityOf,
   usdOf,
   type BudgetFigures,
@@ -24,8 +25,11 @@ interface BudgetGateOptions {
     gatingOf(key: ObjectKey): readonly Budget[];
     partOf(key: ObjectKey): Part;
     figures(budget: Budget, wallMs: number): BudgetFigures;
-    unreadOf(budget: Budget): readonly string[];
     coursesOf(budget: Budget): readonly Course[];
+  };
+  readonly about: {
+    unreadOf(budget: Budget): readonly string[];
+    pricesMissingIn(budget: Budget): { readonly unknown: number };
   };
   readonly fleet: Fleet;
   readonly clock: Clock;
@@ -78,7 +82,7 @@ function increaseOf(cost: Cost, part: Part, replaces: boolean): bigint {
 }
 
 function gateOf(
-  { budgets, clock }: BudgetGateOptions,
+  { budgets, about, clock }: BudgetGateOptions,
   budget: Budget,
   claim: Claim,
   part: Part,
@@ -89,35 +93,12 @@ function gateOf(
   const key = claim.key as ObjectKey;
   budget.wasAsked(key);
   const figures = budgets.figures(budget, wallMs);
-  if (budget.isBroken) {
+  const stuck = stuckFor(about, budget, claim, cost, figures);
+  if (stuck) {
     budget.isStuck(key);
-    const message = `the document of ${budget.noun} can't be used, so what would cost more waits; correct it, or delete the budget`;
-    return { kind: 'wait', reason: 'BudgetInvalid', message, recheckAfterMs };
+    return stuck;
   }
-  const refused = (message: string): Gate => ({
-    kind: 'wait',
-    reason: 'BudgetExceeded',
-    message: `${budget.noun}: ${message}`,
-    recheckAfterMs,
-  });
-  if (budget.unseen > 0 && claim.micros > 0n) {
-    budget.isStuck(key);
-    const message = `${budget.noun}: nobody knows what is left of it, because ${budget.unseen} of its objects are in accounts that were not read yet: ${budgets.unreadOf(budget).join(', ')}`;
-    return { kind: 'wait', reason: 'AwaitingObservation', message };
-  }
-  if (terms.unpriced === 'Block' && cost.basis === 'unknown') {
-    budget.isStuck(key);
-    return refused(
-      'it allows nothing without a known price (`unpriced: Block`), and the price of this is not known; state it in `prices` of the Account',
-    );
-  }
-  const { perObjectHourlyMicros: most } = terms.limits;
-  if (most !== undefined && cost.afterMicros > BigInt(most) && claim.micros > 0n) {
-    budget.isStuck(key);
-    return refused(
-      `${limitText('perObject', terms, figures)}, and this would cost ${usdOf(cost.afterMicros)}/h (${cost.basis})`,
-    );
-  }
+  const refused = (message: string) => refusal(budget, message);
   const room = budget.room(figures);
   if (!room || claim.micros <= 0n) return undefined;
   const free = room.micros + askedOf(part);
@@ -146,6 +127,49 @@ function gateOf(
   const { kind, name: other } = parseObjectKey(first.key as ObjectKey);
   return refused(
     `${limitText(room.limit, terms, figures)}; ${would()}, and ${kind} ${other}, which comes first, needs ${usdOf(first.micros)}/h of that`,
+  );
+}
+
+function refusal({ noun }: Budget, message: string): Gate {
+  return { kind: 'wait', reason: 'BudgetExceeded', message: `${noun}: ${message}`, recheckAfterMs };
+}
+
+/** Why more room in the budget would not help. */
+function stuckFor(
+  about: BudgetGateOptions['about'],
+  budget: Budget,
+  claim: Claim,
+  cost: Cost,
+  figures: BudgetFigures,
+): Gate | undefined {
+  const { terms, noun } = budget;
+  if (budget.isBroken) {
+    const message = `the document of ${noun} can't be used, so what would cost more waits; correct it, or delete the budget`;
+    return { kind: 'wait', reason: 'BudgetInvalid', message, recheckAfterMs };
+  }
+  if (budget.unseen > 0 && claim.micros > 0n) {
+    const message = `${noun}: nobody knows what is left of it, because ${budget.unseen} of its objects are in accounts that were not read yet: ${about.unreadOf(budget).join(', ')}`;
+    return { kind: 'wait', reason: 'AwaitingObservation', message };
+  }
+  const isBlocking = terms.unpriced === 'Block';
+  if (isBlocking && cost.basis === 'unknown') {
+    return refusal(
+      budget,
+      'it allows nothing without a known price (`unpriced: Block`), and the price of this is not known; state it in `prices` of the Account',
+    );
+  }
+  const unknown = isBlocking && claim.micros > 0n ? about.pricesMissingIn(budget).unknown : 0;
+  if (unknown > 0) {
+    return refusal(
+      budget,
+      `nobody knows what is left of it (\`unpriced: Block\`): ${unknownPrices(unknown)}; state it in \`prices\` of the Account`,
+    );
+  }
+  const { perObjectHourlyMicros: most } = terms.limits;
+  if (most === undefined || cost.afterMicros <= BigInt(most) || claim.micros <= 0n) return undefined;
+  return refusal(
+    budget,
+    `${limitText('perObject', terms, figures)}, and this would cost ${usdOf(cost.afterMicros)}/h (${cost.basis})`,
   );
 }
 

@@ -1,5 +1,4 @@
 /** What one object adds to the sums of its budgets. */
-import type { wire } from '../../api/index.ts';
 import { parseRfc3339 } from '../../base/index.ts';
 import { annotations, parseObjectKey, traitsOf, type Asked, type ObjectKey } from '../../resources/index.ts';
 import type { ObjectRecord, StateStore } from '../../state/index.ts';
@@ -7,6 +6,7 @@ import type { AccountHandle } from '../accounts.ts';
 import type { Fleet } from '../fleet/fleet.ts';
 import { estimate, holdsCompute, serviceBurn, volumeBurn, type Demand } from '../plan/index.ts';
 import type { Money } from './money.ts';
+import { serviceCost, volumeCost, type UnshownCost } from './unshown-costs.ts';
 
 /** Amounts are micro-USD per hour. */
 export interface Part {
@@ -16,9 +16,10 @@ export interface Part {
   readonly owner: ObjectKey | undefined;
   /** What its things cost, those without a shown price by their estimate. */
   readonly burn: bigint;
-  /** The part of `burn` that no read shows. */
-  readonly estimated: bigint;
+  /** Something of it costs something and shows no price. */
   readonly isUnpriced: boolean;
+  /** That has no estimate either: it is missing in `burn`. */
+  readonly isUnknown: boolean;
   /** It has something in an account that this process has not read yet. */
   readonly isUnseen: boolean;
   /** What is reserved for it, and the part of that which its next request replaces. */
@@ -40,8 +41,8 @@ export const noPart: Part = {
   account: undefined,
   owner: undefined,
   burn: 0n,
-  estimated: 0n,
   isUnpriced: false,
+  isUnknown: false,
   isUnseen: false,
   reserved: 0n,
   asked: 0n,
@@ -115,14 +116,17 @@ export function overspendUntil(given: Readonly<Record<string, string>>): number 
   return time === undefined ? undefined : parseRfc3339(time);
 }
 
+/** By its stored document. */
+function askedOfRecord({ key, manifest, kind }: ObjectRecord): Asked | undefined {
+  return traitsOf(parseObjectKey(key).kind).asks?.(manifest.spec, kind);
+}
+
 /** What the object would cost. 0 if nobody knows. */
 export function wantedMicros(
   record: ObjectRecord,
   { fleet, handles, money }: Pick<PartSources, 'fleet' | 'handles' | 'money'>,
 ): bigint {
-  const place = fleet.accountOf(record);
-  const handle = place && handles.get(`${place.namespace}/${place.name}`);
-  return handle ? estimateOf(record, handle, money, {}) : 0n;
+  return priceOf(askedOfRecord(record), record, { fleet, handles, money });
 }
 
 /** It cost so much until now, or until it was lost. */
@@ -130,7 +134,7 @@ function lastOf({ last, burn }: Part, nowMs: number): Part['last'] {
   return burn >= last.micros ? { ...last, atMs: nowMs } : last;
 }
 
-interface Things extends Pick<Part, 'burn' | 'estimated' | 'isUnpriced' | 'isUnseen' | 'extras'> {
+interface Things extends Pick<Part, 'burn' | 'isUnpriced' | 'isUnknown' | 'isUnseen' | 'extras'> {
   /** It is there, and is neither paused nor asleep. */
   readonly isHolding: boolean;
 }
@@ -139,56 +143,60 @@ function thingsOf(record: ObjectRecord, { store, handles, money }: PartSources):
   const { externalId: id, account } = record;
   const handle = account === undefined ? undefined : handles.get(account);
   const snapshot = handle?.informer.current;
-  const none = { burn: 0n, estimated: 0n, isUnpriced: false, isUnseen: false, isHolding: false, extras: [] };
+  const none = { ...nothing, isUnseen: false, isHolding: false, extras: [] };
   if (id === undefined) return none;
   if (!handle || !snapshot) return { ...none, isUnseen: true };
+  const there = { isHolding: true, isUnseen: false, extras: [] };
+  const asked = askedOfRecord(record);
+  const book = money.books.book(handle);
   const volume = snapshot.volumes.get(id);
-  if (volume) return priced(volumeBurn(volume), () => estimateOf(record, handle, money, volume));
+  if (volume) return { ...there, ...priced(volumeBurn(volume), () => volumeCost(volume, asked, book)) };
   const service = snapshot.services.get(id);
   if (!service) return none;
-  const shown = priced(serviceBurn(service), () => estimateOf(record, handle, money, service));
-  const own = { ...shown, isHolding: holdsCompute(service) };
+  const shown = priced(serviceBurn(service), () => serviceCost(service, asked, book));
+  const own = { ...there, ...shown, isHolding: holdsCompute(service) };
   const { volumeId } = service;
   const made = volumeId && !store.recordOf(volumeId) ? snapshot.volumes.get(volumeId) : undefined;
   if (!made || volumeId === undefined || volumeId === null) return own;
-  return { ...own, burn: own.burn + (volumeBurn(made) ?? 0n), extras: [volumeId] };
+  const { burn, isUnpriced, isUnknown } = priced(volumeBurn(made), () => volumeCost(made, undefined, book));
+  return {
+    ...own,
+    burn: own.burn + burn,
+    isUnpriced: own.isUnpriced || isUnpriced,
+    isUnknown: own.isUnknown || isUnknown,
+    extras: [volumeId],
+  };
 }
 
-function priced(shown: bigint | undefined, guess: () => bigint): Things {
-  const rest = { isHolding: true, isUnseen: false, extras: [] };
-  if (shown !== undefined) return { burn: shown, estimated: 0n, isUnpriced: false, ...rest };
-  const estimated = guess();
-  return { burn: estimated, estimated, isUnpriced: true, ...rest };
-}
+const nothing = { burn: 0n, isUnpriced: false, isUnknown: false };
 
-function estimateOf(
-  { key, kind: state, manifest }: ObjectRecord,
-  handle: AccountHandle,
-  money: Money,
-  shown: Partial<Pick<wire.Service, 'region' | 'geography'>>,
-): bigint {
-  const asked = traitsOf(parseObjectKey(key).kind).asks?.(manifest.spec, state);
-  return asked ? pricedAs(asked, handle, money, shown) : 0n;
+function priced(shown: bigint | undefined, guess: () => UnshownCost): typeof nothing {
+  if (shown !== undefined) return { ...nothing, burn: shown };
+  const { micros, isUnknown } = guess();
+  return { burn: micros, isUnpriced: true, isUnknown };
 }
 
 /** What a service of the owner would cost. 0 if nobody knows. */
 export function ownedMicros(owner: ObjectRecord, { fleet, handles, money }: PartSources): bigint {
   const spec = fleet.specOf(owner);
   const asked = spec && traitsOf(parseObjectKey(owner.key).kind).asksOfOwned?.(spec);
-  const place = fleet.accountOf(owner);
-  const handle = place && handles.get(`${place.namespace}/${place.name}`);
-  return asked && handle ? pricedAs(asked, handle, money, {}) : 0n;
+  return priceOf(asked, owner, { fleet, handles, money });
 }
 
-function pricedAs(
-  asked: Asked,
-  handle: AccountHandle,
-  money: Money,
-  shown: Partial<Pick<wire.Service, 'region' | 'geography'>>,
+function priceOf(
+  asked: Asked | undefined,
+  record: ObjectRecord,
+  { fleet, handles, money }: Pick<PartSources, 'fleet' | 'handles' | 'money'>,
 ): bigint {
-  const place = { region: shown.region ?? asked.region, geography: shown.geography ?? asked.geography };
+  const place = fleet.accountOf(record);
+  const handle = place && handles.get(`${place.namespace}/${place.name}`);
+  if (!asked || !handle) return 0n;
+  const { region, geography } = asked;
   const book = money.books.book(handle);
-  return demandsOf(asked).reduce((sum, demand) => sum + estimate(demand, place, book).micros, 0n);
+  return demandsOf(asked).reduce(
+    (sum, demand) => sum + estimate(demand, { region, geography }, book).micros,
+    0n,
+  );
 }
 
 function demandsOf({ compute, storageGb }: Asked): Demand[] {

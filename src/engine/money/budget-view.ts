@@ -1,5 +1,6 @@
 import type { BudgetTerms, ObjectKey } from '../../resources/index.ts';
 import type { BudgetFigures, Course, Tally } from '../plan/index.ts';
+import type { ObjectCosts } from './budget-objects.ts';
 
 /** What a budget shows. */
 export interface BudgetView {
@@ -7,7 +8,9 @@ export interface BudgetView {
   readonly members: number;
   readonly burnMicros: bigint;
   readonly reservedMicros: bigint;
+  /** What costs something and shows no price, and what of that has no estimate either. */
   readonly unpriced: number;
+  readonly unknown: number;
   readonly tally: Tally | undefined;
   readonly waiting: number;
   /** Accounts (`namespace/name`) of members that can't be read now. */
@@ -32,6 +35,8 @@ export interface BudgetNow {
   readonly figures: BudgetFigures;
   /** Whether it counts the object, or what that owns. */
   readonly counts: (key: ObjectKey) => boolean;
+  /** What each object costs; undefined without a ceiling for each. */
+  readonly objects: ObjectCosts | undefined;
   /** Whether the object waits for it, and not for another budget. */
   readonly isAwaitedBy: (key: ObjectKey) => boolean;
 }

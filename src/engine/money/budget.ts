@@ -52,8 +52,10 @@ export class Budget {
   held = 0n;
   /** The part of that which is only kept. */
   kept = 0n;
-  estimated = 0n;
   unpriced = 0;
+  /** Members that cost something that nobody knows: it is missing in the burn. */
+  unknown = 0;
+  #unknownBefore = 0;
   /** Members in accounts that were not read yet: nobody knows what they cost. */
   unseen = 0;
   /** Objects that wait for another document of the budget, or for an account to be read. */
@@ -154,13 +156,13 @@ export class Budget {
     this.burn += times * part.burn;
     this.held += times * heldFor(part);
     this.kept += times * (part.spare > part.reserved ? part.spare - part.reserved : 0n);
-    this.estimated += times * part.estimated;
     if (part.owner !== undefined && part.burn > 0n) {
       const { count, micros } = this.ownedBy(part.owner);
       if (count + sign === 0) this.#owned.delete(part.owner);
       else this.#owned.set(part.owner, { count: count + sign, micros: micros + times * part.burn });
     }
     if (part.isUnpriced) this.unpriced += sign;
+    if (part.isUnknown) this.unknown += sign;
     if (part.isUnseen) this.unseen += sign;
     if (part.isUnseen && this.unseen === 0) this.#isNews = true;
     if (part.account === undefined) return;
@@ -233,14 +235,24 @@ export class Budget {
     return [...this.waiting.keys(), ...this.#stuck];
   }
 
-  /** Those that wait and find more room than before. */
+  /** Those that wait and find more room than before, or a document that can't be used any more. */
   toWake(figures: BudgetFigures): readonly ObjectKey[] {
     const room = this.gates ? this.room(figures)?.micros : undefined;
     const isMore = this.#refusedAt !== undefined && (room === undefined || room > this.#refusedAt);
-    if (!isMore && !this.#isNews) return [];
+    // Each of them has another reason to wait.
+    const isForAll = this.gates && this.isBroken && this.waiting.size > 0;
+    const isNews = isMore || this.#isNews;
+    if (!isNews && !isForAll) return [];
     this.#refusedAt = room;
     this.#isNews = false;
-    return [...this.waiting.fitting(room, mostWoken), ...this.#stuck];
+    const woken = this.waiting.fitting(isForAll ? undefined : room, mostWoken);
+    return isNews ? [...woken, ...this.#stuck] : woken;
+  }
+
+  /** So many things that it counts cost something that nobody knows. */
+  isMissing(unknown: number): void {
+    if (unknown === 0 && this.#unknownBefore > 0) this.#isNews = true;
+    this.#unknownBefore = unknown;
   }
 
   /** A member passes until another time than before. */
@@ -265,6 +277,7 @@ export class Budget {
       this.members.size,
       this.passing.size,
       this.#passingChanges,
+      this.#unknownBefore,
     ]);
     const moved = shown !== this.#shown;
     this.#shown = shown;

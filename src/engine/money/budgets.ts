@@ -49,6 +49,7 @@ import { Budget } from './budget.ts';
 import { BudgetAccounts } from './budget-accounts.ts';
 import type { BudgetNow, BudgetView } from './budget-view.ts';
 import { budgetGate } from './budget-gate.ts';
+import { objectCosts } from './budget-objects.ts';
 import { CountedBudgets } from './counted-budgets.ts';
 import {
   heldFor,
@@ -100,7 +101,7 @@ export class Budgets {
     const { store, money, fleet, clock } = options;
     const wouldCost = (owner: ObjectRecord) => ownedMicros(owner, this.#sources());
     this.#forecasts = new Forecasts({ store, fleet, nowMs: () => clock.wallMs(), wouldCost });
-    this.#about = new BudgetAccounts(options.accounts);
+    this.#about = new BudgetAccounts(options);
     this.#shedding = new Shedding(options, {
       near: (namespace) => this.#counted.in(namespace),
       budgetsOf: (record) => this.#budgetsOf(record),
@@ -123,19 +124,13 @@ export class Budgets {
    * before.
    */
   gate(key: ObjectKey, cost: Cost, replaces = false): Gate | undefined {
-    return budgetGate({ ...this.#options, budgets: this }, key, cost, replaces);
+    return budgetGate({ ...this.#options, budgets: this, about: this.#about }, key, cost, replaces);
   }
 
   /** The budgets of the object that make it wait, when they are exceeded or not valid. */
   gatingOf(key: ObjectKey): readonly Budget[] {
     this.#refresh();
     return (this.#members.get(key)?.budgets ?? []).filter(({ gates }) => gates);
-  }
-
-  /** Accounts (`namespace/name`) of members that this process has not read yet. */
-  unreadOf({ accounts }: Budget): readonly string[] {
-    const { handles } = this.#sources();
-    return [...accounts.keys()].filter((name) => !handles.get(name)?.informer.current);
   }
 
   /** What counts for the object now. */
@@ -148,7 +143,7 @@ export class Budgets {
     this.#refresh();
     const budget = this.#budgets.get(key);
     if (!budget) return undefined;
-    const { members, unpriced, tally, waitingCount, isCrowded, passing, terms } = budget;
+    const { members, tally, waitingCount, isCrowded, passing, terms } = budget;
     const figures = this.figures(budget);
     const monthEndsAt = monthEnd(this.#options.clock.wallMs(), terms.timeZone);
     return {
@@ -157,7 +152,7 @@ export class Budgets {
       burnMicros: figures.burnMicros,
       reservedMicros: figures.reservedMicros,
       balanceMicros: figures.balanceMicros,
-      unpriced,
+      ...this.#about.pricesMissingIn(budget),
       tally,
       waiting: waitingCount,
       unreadable: this.#about.unreadableOf(budget),
@@ -187,13 +182,14 @@ export class Budgets {
   /** All of them, as they are now. `counts`: an object, or those that it owns. */
   all(): readonly BudgetNow[] {
     this.#refresh();
-    return Array.from(this.#budgets.values(), (budget) => ({
-      key: budget.key,
-      terms: budget.terms,
-      figures: this.figures(budget),
-      counts: (key: ObjectKey) => this.#shedding.counts(budget, key),
-      isAwaitedBy: (key: ObjectKey) => budget.isAwaitedBy(key),
-    }));
+    const part = (key: ObjectKey) => this.#members.get(key)?.part;
+    return Array.from(this.#budgets.values(), (budget) => {
+      const { key, terms } = budget;
+      const counts = (each: ObjectKey) => this.#shedding.counts(budget, each);
+      const objects = objectCosts(budget, part, counts, this.#sources());
+      const isAwaitedBy = (each: ObjectKey) => budget.isAwaitedBy(each);
+      return { key, terms, figures: this.figures(budget), counts, objects, isAwaitedBy };
+    });
   }
 
   coursesOf(budget: Budget): readonly Course[] {
@@ -207,7 +203,7 @@ export class Budgets {
     const balance = handle?.informer.balanceMicros;
     const own = scope.of === 'account' ? money.openMicros(handle?.name) + budget.kept : budget.held;
     return {
-      burnMicros: scope.of === 'account' ? this.#about.burnOf(handle) + budget.estimated : budget.burn,
+      burnMicros: scope.of === 'account' ? this.#about.costsOf(handle).micros : budget.burn,
       reservedMicros: own,
       spentMicros: budget.spentMicros,
       monthLeftMs: monthEnd(now, timeZone) - now,
@@ -264,6 +260,7 @@ export class Budgets {
 
   #wake(budget: Budget): void {
     const figures = this.figures(budget);
+    budget.isMissing(this.#about.pricesMissingIn(budget).unknown);
     if (budget.hasMoved(figures)) this.#woken.add(budget.key);
     for (const key of budget.toWake(figures)) this.#woken.add(key);
   }

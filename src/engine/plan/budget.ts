@@ -146,6 +146,11 @@ export function givesWayTo(
 
 // ---- messages ----------------------------------------------------------------------------------------------
 
+/** Of so many things. */
+export function unknownPrices(count: number): string {
+  return `the price of ${count} of its objects is not known`;
+}
+
 /** What the limit is, and how much of it is used. */
 export function limitText(
   limit: LimitName,

@@ -11,6 +11,7 @@ export {
   priorityOf,
   reached,
   roomOf,
+  unknownPrices,
   type BudgetFigures,
   type Claim,
   type Room,
@@ -30,7 +31,16 @@ export {
   type SheddingPlan,
   type ShedMember,
 } from './shedding.ts';
-export { countingRules, firstTally, microsOf, readTally, storedTally, tallied, type Tally } from './tally.ts';
+export {
+  countingRules,
+  firstTally,
+  microsOf,
+  readTally,
+  storedAfterMs,
+  storedTally,
+  tallied,
+  type Tally,
+} from './tally.ts';
 export {
   afterGrant,
   afterRefusal,

@@ -9,6 +9,10 @@
  * | a month ends                              | what is before counts in that month; the next begins at zero |
  *
  * Amounts are micro-USD times milliseconds, so nothing is lost to rounding.
+ *
+ * Stored each minute, at once when the burn changes, and at the end of a process. So a kill -9 forgets at most 60 s and the time between two
+ * reads (90 s with `pollSeconds: 30`). The next process counts these anew, at the stored burn: nothing is missing unless the burn had changed
+ * in the very last read.
  */
 import { dayAt } from '../../base/index.ts';
 import type { StoredTally } from '../../resources/index.ts';
@@ -47,6 +51,11 @@ export interface TallyRules {
   readonly mostDays: number;
 }
 
+/**
+ * After so long, what was counted is stored anew. Less than a minute, the time between two passes: with a whole one, each second pass
+ * would come a moment too early.
+ */
+export const storedAfterMs = 50_000;
 const hourMs = 3_600_000n;
 const shortestGapMs = 600_000;
 const daysKept = { folder: 400, cluster: 62 } as const;

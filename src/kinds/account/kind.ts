@@ -70,6 +70,7 @@ function accountLook(view: AccountView): AccountLook {
   const rules = {
     longestPollSeconds: handle ? longestPollSeconds(handle.spec) : 0,
     isInCluster: fleet.snapshot.cluster !== undefined,
+    isEnd: view.stopping(),
   };
   const tally = nextTally(facts, counted, rules);
   return { record, isUsable: handle !== undefined, facts, shownMoney, tally, gates };
@@ -139,6 +140,7 @@ function plan({ isUsable, gates }: AccountLook): Plan {
 
 export const account = defineKind<AccountSpec, never, AccountLook, undefined, AccountState>({
   name: 'Account',
+  storesAtEnd: true,
   account: accountOf,
   released: (view) => view.record.deletionRequestedAt !== undefined && !inUse(view),
   look: accountLook,

@@ -4,7 +4,7 @@
  * | since the stored count                              | stored anew                 |
  * |-----------------------------------------------------|-----------------------------|
  * | the burn has changed, or the balance has risen      | at once                     |
- * | a minute has passed, and something was spent        | yes                         |
+ * | a minute has passed, or the process ends, and something was spent | yes           |
  * | nothing was spent                                   | no: nothing is lost by that |
  *
  * Between two stored counts the burn is the same. So each pass counts anew from the stored one, and nothing else is remembered.
@@ -19,23 +19,25 @@ import {
   countingRules,
   firstTally,
   microsOf,
+  storedAfterMs,
   tallied,
   type Tally,
 } from '../../engine/plan/index.ts';
 import type { AccountFacts } from './status.ts';
 
 const timeZone = 'UTC';
-const storedMs = 60_000;
 
 export interface CountRules {
   readonly longestPollSeconds: number;
   readonly isInCluster: boolean;
+  /** The process ends. */
+  readonly isEnd: boolean;
 }
 
 export function nextTally(
   { read }: Pick<AccountFacts, 'read'>,
   before: Tally | undefined,
-  { longestPollSeconds, isInCluster }: CountRules,
+  { longestPollSeconds, isInCluster, isEnd }: CountRules,
 ): Tally | undefined {
   if (!read) return before;
   const { services, volumes, balanceMicros } = read;
@@ -46,15 +48,15 @@ export function nextTally(
   };
   if (!before) return firstTally(found, timeZone);
   const now = tallied(before, found, { timeZone, ...countingRules(longestPollSeconds, isInCluster) });
-  return isSame(before, now) ? before : now;
+  return isSame(before, now, isEnd) ? before : now;
 }
 
-function isSame(before: Tally, now: Tally): boolean {
+function isSame(before: Tally, now: Tally, isEnd: boolean): boolean {
   const hasRisen = (now.balanceMicros ?? 0n) > (before.balanceMicros ?? 0n);
   if (before.burnMicros !== now.burnMicros || before.month !== now.month || hasRisen) return false;
   if (now.at < before.at) return false;
   const isNothing = before.spent === now.spent && before.unattributed === now.unattributed;
-  return isNothing || now.at - before.at < storedMs;
+  return isNothing || (!isEnd && now.at - before.at < storedAfterMs);
 }
 
 export function spentFields({

@@ -9,10 +9,10 @@ export interface Used {
 }
 
 /** Without a read of what it is about, nothing. */
-export function usedOf({ view, tally, spec }: BudgetLook): readonly Used[] {
+export function usedOf({ view, tally }: BudgetLook): readonly Used[] {
   if (!view || view.unreadable.length > 0) return [];
-  const { hourlyMicros, monthlyMicros, runwayHours } = spec.limits;
-  const { burnMicros, balanceMicros } = view;
+  const { burnMicros, balanceMicros, terms } = view;
+  const { hourlyMicros, monthlyMicros, runwayHours } = terms.limits;
   const used: Used[] = [];
   if (hourlyMicros !== undefined)
     used.push({ of: 'hourly', micros: burnMicros, limitMicros: BigInt(hourlyMicros) });
@@ -28,9 +28,9 @@ export function usedOf({ view, tally, spec }: BudgetLook): readonly Used[] {
 }
 
 /** What the month will have cost, by today's burn and the schedules of fleets. */
-export function forecastOf({ view, tally, spec }: BudgetLook): Forecast | undefined {
+export function forecastOf({ view, tally }: BudgetLook): Forecast | undefined {
   if (!view || !tally) return undefined;
-  const { monthlyMicros } = spec.limits;
+  const { monthlyMicros } = view.terms.limits;
   return forecast({
     spent: tally.spent,
     at: tally.at,

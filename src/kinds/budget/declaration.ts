@@ -64,6 +64,9 @@ export const budget = declareKind({
     countedAt: status.time.describe(
       'When these amounts were counted. They are updated once a minute, or when a limit is passed.',
     ),
+    shedObjects: status.count.describe(
+      'How many are stopped for it, or have fewer replicas, with `mode: Shed`.',
+    ),
     shedding: z
       .array(
         z
@@ -75,7 +78,7 @@ export const budget = declareKind({
       )
       .meta(listOf.whole)
       .optional()
-      .describe('What is stopped for it, or has fewer replicas, with `mode: Shed`; at most 50.'),
+      .describe('The first 50 of them.'),
     days: z
       .array(
         z

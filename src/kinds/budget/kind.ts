@@ -4,11 +4,11 @@
  *
  * | document                                   | its pass                                                          |
  * |--------------------------------------------|-------------------------------------------------------------------|
- * | has another scope than at first            | Hold: the first scope stays in force                              |
+ * | has another scope than at first            | Hold: the document from before stays in force, its limits, too    |
  * | is one too many for an object (more than 8) | Hold: it does not count for that object                          |
  * | is one too many for the process (more than 1,000) | Hold: it does not count                       |
  * | has `mode: Shed`, and nothing is left to stop | Hold (shedding.ts); what is stopped, and what comes back, is stored |
- * | any other                                  | in sync; the amounts are stored once a minute                     |
+ * | any other                                  | in sync; the amounts are stored once a minute, and at the end     |
  */
 import { sameValue } from '../../base/index.ts';
 import {
@@ -16,6 +16,7 @@ import {
   inSync,
   planShedding,
   readTally,
+  storedAfterMs,
   storedTally,
   type Plan,
   type SheddingPlan,
@@ -26,7 +27,7 @@ import type { ObjectRecord } from '../../state/index.ts';
 import { budgetHealth, observedBudget, withinBudget } from './status.ts';
 import type { BudgetSpec } from './schema.ts';
 import type { BudgetState } from './state.ts';
-import { scopeOf, scopeText } from './schema-terms.ts';
+import { contentOf, scopeOf, scopeText } from './schema-terms.ts';
 import {
   blockedShedding,
   observedShedding,
@@ -47,7 +48,7 @@ export interface BudgetLook {
   readonly shedding: SheddingPlan | undefined;
 }
 
-const storedMs = 60_000;
+const passMs = 60_000;
 
 function look({
   key,
@@ -55,6 +56,8 @@ function look({
   object,
   money,
   mode,
+  clock,
+  stopping,
 }: View<BudgetSpec, never, undefined, BudgetState>): BudgetLook {
   const view = money.budget(key);
   const stored = record.kind.tally && readTally(record.kind.tally);
@@ -62,14 +65,25 @@ function look({
   const inputs =
     mode === 'preview' || object.deleting ? undefined : money.shedding(key, record.kind.shedding);
   const shedding = inputs && planShedding(inputs);
-  return { record, spec: object.spec, view, tally: fresh(view?.tally, stored), shedding };
+  return {
+    record,
+    spec: object.spec,
+    view,
+    tally: fresh(view?.tally, stored, clock.wallMs(), stopping()),
+    shedding,
+  };
 }
 
-/** The amounts grow with each read. They are stored once a minute, or when the burn changes. */
-function fresh(now: Tally | undefined, stored: Tally | undefined): Tally | undefined {
+/** The amounts grow with each read. They are stored once a minute, when the burn changes, and at the end. `nowMs`: the newest read is older. */
+function fresh(
+  now: Tally | undefined,
+  stored: Tally | undefined,
+  nowMs: number,
+  isEnd: boolean,
+): Tally | undefined {
   if (!now || !stored) return now ?? stored;
   const isSame = now.burnMicros === stored.burnMicros && now.month === stored.month;
-  return isSame && now.at - stored.at < storedMs ? stored : now;
+  return isSame && !isEnd && nowMs - stored.at < storedAfterMs ? stored : now;
 }
 
 function plan(seen: BudgetLook): Plan {
@@ -77,7 +91,7 @@ function plan(seen: BudgetLook): Plan {
   if (record.deletionRequestedAt !== undefined || !view) return inSync();
   const scope = scopeOf(spec);
   if (!sameValue(scope, view.terms.scope)) {
-    const message = `a budget is always about the same: ${scopeText(view.terms.scope)} stays in force; take the change back, or write another budget`;
+    const message = `a budget is always about the same: ${scopeText(view.terms.scope)} stays in force, with the limits from before this edit; take the change back, or write another budget`;
     return holdFor('ImmutableFieldChanged', message, { path: ['spec'] });
   }
   if (view.isBeyond) {
@@ -90,12 +104,13 @@ function plan(seen: BudgetLook): Plan {
       'more than 8 budgets are about the same object; the youngest ones, such as this, do not count for it';
     return holdFor('InvalidSpec', message, { path: ['spec'] });
   }
-  return blockedShedding(seen) ?? inSync([], Math.min(storedMs, shedding?.againAfterMs ?? storedMs));
+  return blockedShedding(seen) ?? inSync([], Math.min(passMs, shedding?.againAfterMs ?? passMs));
 }
 
 export const budget = defineKind<BudgetSpec, never, BudgetLook, undefined, BudgetState>({
   name: 'Budget',
   needsNoAccountRead: true,
+  storesAtEnd: true,
   account: () => ({ handle: undefined, problem: undefined }),
   released: ({ record }) => record.deletionRequestedAt !== undefined,
   look,
@@ -105,6 +120,7 @@ export const budget = defineKind<BudgetSpec, never, BudgetLook, undefined, Budge
     const overspend = passingNews(seen);
     const { tally, view, record, shedding } = seen;
     const scope = record.kind.scope ?? scopeOf(seen.spec);
+    const isSame = sameValue(scope, scopeOf(seen.spec));
     return {
       health: budgetHealth(view),
       observed: { ...observedBudget(seen), ...observedShedding(shedding) },
@@ -112,6 +128,7 @@ export const budget = defineKind<BudgetSpec, never, BudgetLook, undefined, Budge
       kind: {
         ...record.kind,
         scope,
+        ...(isSame ? { inForce: contentOf(seen.spec) } : {}),
         warned,
         passing: overspend.passing,
         ...(tally ? { tally: storedTally(tally) } : {}),

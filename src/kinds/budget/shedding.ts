@@ -19,7 +19,10 @@ export function observedShedding(shedding: SheddingPlan | undefined): Record<str
   const orders = shedding?.state.orders ?? [];
   if (orders.length === 0) return {};
   const shown = orders.slice(0, mostShown);
-  return { shedding: shown.map(({ object, since }) => ({ object: nameOf(object), since: rfc3339(since) })) };
+  return {
+    shedObjects: orders.length,
+    shedding: shown.map(({ object, since }) => ({ object: nameOf(object), since: rfc3339(since) })),
+  };
 }
 
 function nameOf(object: string): string {
@@ -78,12 +81,12 @@ function isNothing({ exceededSince, orders, ended, spared, returning }: StoredSh
 }
 
 /** Announced once, as the period of grace begins. */
-export function sheddingNews({ shedding, spec }: Pick<BudgetLook, 'shedding' | 'spec'>): {
+export function sheddingNews({ shedding, view }: Pick<BudgetLook, 'shedding' | 'view'>): {
   readonly reason: ReasonOf<'event'>;
   readonly message: string;
 }[] {
-  if (!shedding?.isNew) return [];
-  const message = `Shedding in ${spec.shed.graceMinutes} min: ${listText(shedding)}`;
+  if (!shedding?.isNew || !view) return [];
+  const message = `Shedding in ${view.terms.shed.graceMinutes} min: ${listText(shedding)}`;
   return [{ reason: 'SheddingSoon', message }];
 }
 

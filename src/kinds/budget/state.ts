@@ -10,6 +10,27 @@ const scope = z.discriminatedUnion('of', [
   z.object({ of: z.literal('account'), name: z.string() }),
 ]);
 
+/** As in a document (schema.ts), which was checked. */
+const inForce = z.object({
+  limits: z.object({
+    hourlyMicros: z.number().optional(),
+    monthlyMicros: z.number().optional(),
+    perObjectHourlyMicros: z.number().optional(),
+    runwayHours: z.number().optional(),
+  }),
+  timeZone: z.string(),
+  horizonHours: z.number(),
+  mode: z.enum(['Report', 'Gate', 'Shed']),
+  warnAt: z.array(z.number()).readonly(),
+  unpriced: z.enum(['Allow', 'Block']),
+  shed: z.object({
+    graceMinutes: z.number(),
+    maxPerMinute: z.number(),
+    resumeBelowPercent: z.number(),
+    resumeAfterMinutes: z.number(),
+  }),
+});
+
 const order = z.object({
   object: z.string(),
   uid: z.string(),
@@ -34,6 +55,8 @@ const schema = z.object({
   tally: tally.optional(),
   /** The scope with which it was made. It never changes. */
   scope: scope.optional(),
+  /** What it limited when its document had that scope last. An edit with another one waits as a whole. */
+  inForce: inForce.optional(),
   /** What was warned of last: the limit, per cent of it, and the month. */
   warned: z
     .array(z.object({ of: z.string(), percent: z.number(), month: z.string() }))

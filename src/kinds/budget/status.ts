@@ -1,6 +1,13 @@
 /** The status of a Budget. Pure. */
 import { rfc3339 } from '../../base/index.ts';
-import { clampedMicros, microsOf, runwaySeconds, usdOf, type Tally } from '../../engine/plan/index.ts';
+import {
+  clampedMicros,
+  microsOf,
+  runwaySeconds,
+  unknownPrices,
+  usdOf,
+  type Tally,
+} from '../../engine/plan/index.ts';
 import type { BudgetView } from '../../engine/index.ts';
 import { parseObjectKey, type ObjectKey } from '../../resources/index.ts';
 import type { Health, Statement } from '../../engine/status/index.ts';
@@ -51,11 +58,12 @@ function spentFields(tally: Tally, isOfAccount: boolean): Record<string, unknown
   };
 }
 
-/** With those that wait for no budget, because of an annotation: nothing else shows why a limit is passed. */
+/** With what is missing, and those that wait for no budget, because of an annotation: nothing else shows why a limit is passed. */
 export function withinBudget(look: BudgetLook): Statement {
   const statement = usedStatement(look);
-  const passing = passingText(look);
-  const message = [statement.message, passing].filter((text) => text !== '').join('; ');
+  const { unknown = 0 } = look.view ?? {};
+  const missing = unknown === 0 ? '' : `${unknownPrices(unknown)}, so what that costs is missing here`;
+  const message = [statement.message, missing, passingText(look)].filter((text) => text !== '').join('; ');
   return { ...statement, message };
 }
 

@@ -7,7 +7,7 @@ import {
   type ManagedKind,
   type ObjectKey,
 } from '../../resources/index.ts';
-import { accountRows, aheadAt, costReport, costsBy, type CostBy, type CostItem } from '../../shown/cost.ts';
+import { accountRows, aheadAt, costItems, costsBy, type CostBy, type CostItem } from '../../shown/cost.ts';
 import { surveyor, type Holding } from '../../shown/survey.ts';
 import { sees, seesAccount, seesKey, type Reader } from '../fleet/reader.ts';
 import type { IndexedRow } from '../fleet/row.ts';
@@ -71,8 +71,7 @@ function costsOf(context: AnswerContext, all: Surveyed | undefined, by: CostBy):
     const seen = index.accounts.find(({ name }) => name === account);
     return { account, holdings: each.filter((holding) => isVisible(holding, reader, seen)) };
   });
-  const about = { labelsOf, records: [], month: undefined, fleet: all.fleet, nowMs: context.nowMs };
-  return costReport({ accounts: held, ...about }, by);
+  return costsBy(costItems(held), labelsOf, by, aheadAt(context.nowMs, all.fleet));
 }
 
 type Surveyed = ReturnType<typeof surveyed>;

@@ -72,6 +72,18 @@ function isMet({ operator, values = [] }: LabelRequirement, value: string | unde
   }
 }
 
+/** In whatever order its fields are written. */
+export function isSameScope(one: BudgetScope, other: BudgetScope): boolean {
+  return JSON.stringify(inOrder(one)) === JSON.stringify(inOrder(other));
+}
+
+function inOrder(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(inOrder);
+  if (typeof value !== 'object' || value === null) return value;
+  const fields = Object.entries(value).toSorted(([left], [right]) => (left < right ? -1 : 1));
+  return fields.map(([name, field]) => [name, inOrder(field)]);
+}
+
 /** What a budget has spent, as it is stored: amounts are micro-USD times milliseconds, as text (engine/plan/tally.ts). */
 export interface StoredTally {
   readonly month: string;

@@ -23,6 +23,8 @@ const counted = {
   spentMicros: 300,
   unpricedObjects: 1,
   waiting: 4,
+  // The list stops at 50.
+  shedObjects: 60,
   shedding: [{ object: 'ContainerService/a' }],
 };
 
@@ -34,7 +36,7 @@ test('a budget shows its amounts and the limits that it has', async () => {
     'fleetkeeper_budget_month_spent_micros{budget="shop/team"} 300',
     'fleetkeeper_budget_unpriced_objects{budget="shop/team"} 1',
     'fleetkeeper_budget_waiting_objects{budget="shop/team"} 4',
-    'fleetkeeper_budget_shed_objects{budget="shop/team"} 1',
+    'fleetkeeper_budget_shed_objects{budget="shop/team"} 60',
   ]);
 });
 
@@ -52,7 +54,7 @@ test('the first 200 by name have series of their own, and the others share one',
 test('a budget that is gone, or whose status somebody has forged, shows no amount', async () => {
   const team = budget('team', { hourlyMicros: 10 }, counted);
   expect(await shown([team], [])).toEqual([]);
-  const forged = budget('team', { hourlyMicros: 'much' }, { hourlyMicros: {}, shedding: 'all' });
+  const forged = budget('team', { hourlyMicros: 'much' }, { hourlyMicros: {}, shedObjects: 'all' });
   const lines = await shown([forged]);
   expect(lines).toContain('fleetkeeper_budget_hourly_micros{budget="shop/team"} 0');
   expect(lines.some((line) => line.includes('_limit_'))).toBe(false);

@@ -77,9 +77,9 @@ function ask({ each, part }: World, cost: Cost, replaces: boolean, tally?: Budge
       gatingOf: () => [...byBudget.keys()],
       partOf: () => part,
       figures: (budget: Budget) => byBudget.get(budget) as BudgetFigures,
-      unreadOf: () => [],
       coursesOf: () => [],
     },
+    about: { unreadOf: () => [], pricesMissingIn: () => ({ unknown: 0 }) },
     fleet: { store: { record: () => undefined } },
     clock: new ManualClock(),
   } as unknown as Options;

@@ -5,7 +5,7 @@ import { microsOf, type Tally } from '../../../../src/engine/plan/index.ts';
 import { aService } from '../../../support/plan.ts';
 
 const noon = Date.UTC(2026, 10, 30, 12);
-const rules = { longestPollSeconds: 3, isInCluster: false };
+const rules = { longestPollSeconds: 3, isInCluster: false, isEnd: false };
 
 /** After so many seconds. `hourly`: what its one service costs; null: there is none. */
 function read(seconds: number, hourly: number | null, balance?: number) {
@@ -34,13 +34,13 @@ function stored(reads: readonly (readonly [number, number | null, number?])[]): 
   });
 }
 
-test('it is stored once a minute, with the burn from one read to the next', () => {
+test('it is stored within each minute, with the burn from one read to the next', () => {
   const each = Array.from({ length: 61 }, (_, index) => [3 * index, 3600] as const);
   expect(stored(each)).toEqual([
     [0, 0, 0],
-    [60, 60, 0],
-    [120, 120, 0],
-    [180, 180, 0],
+    [51, 51, 0],
+    [102, 102, 0],
+    [153, 153, 0],
   ]);
 });
 
@@ -97,6 +97,12 @@ test('a top-up between two counts hides no charge', () => {
     Tally | undefined
   >((before, each) => nextTally(each, before, rules), undefined);
   expect(microsOf(tally?.unattributed ?? 0n)).toBe(10n);
+});
+
+test('at the end of the process, what was read last is stored', () => {
+  const before = nextTally(read(0, 3600), undefined, rules);
+  expect(nextTally(read(3, 3600), before, rules)).toBe(before);
+  expect(microsOf(nextTally(read(3, 3600), before, { ...rules, isEnd: true })?.spent ?? 0n)).toBe(3n);
 });
 
 test('without a read the count stays', () => {

@@ -114,6 +114,7 @@ test('an activity that moves to another service is released with another key: th
       drop: () => {},
       forget: () => {},
     },
+    stopping: () => false,
     mode: 'manage',
     driftWatch: { brake: () => undefined },
     absenceProofs: new AbsenceProofs(

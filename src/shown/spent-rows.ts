@@ -1,0 +1,120 @@
+/**
+ * What the groups of `cost --by` have spent in a month. Pure. Only accounts and Budgets are counted over time, so of a group it is known as
+ *
+ * | group                | it is the count of                                                                   |
+ * |----------------------|--------------------------------------------------------------------------------------|
+ * | an account           | the account, with what is not managed in it                                          |
+ * | a namespace          | a Budget of all of the namespace                                                     |
+ * | a label, or a fleet  | a Budget that selects just this label, in each namespace that the group is in now    |
+ * | all                  | all accounts                                                                         |
+ *
+ * Without such a count it is unknown, and nothing is divided among groups that nobody has counted.
+ */
+import { ownerLabel, selects, type BudgetScope, type LabelSelector } from '../resources/index.ts';
+import type { ObjectRecord } from '../state/index.ts';
+import type { AccountRow, BudgetRow, CostBy } from './cost.ts';
+
+/** Null: nobody has counted it. */
+export interface Spent {
+  readonly spentMicros: number | null;
+  /** The part of it that nobody observed. */
+  readonly estimatedMicros: number | null;
+  /** At the end of the month. */
+  readonly forecastMicros: number | null;
+  /** RFC 3339. Since when all of it is counted. */
+  readonly countedSince: string | null;
+}
+
+export const nothingCounted: Spent = {
+  spentMicros: null,
+  estimatedMicros: null,
+  forecastMicros: null,
+  countedSince: null,
+};
+
+type Counted = Pick<BudgetRow, 'spentMicros' | 'estimatedMicros' | 'forecastMicros'> & {
+  readonly since: string | null;
+};
+
+/** Of one Budget. */
+export interface BudgetCount {
+  readonly record: ObjectRecord;
+  readonly row: BudgetRow;
+}
+
+/** `namespaces`: those that the group is in. `name` null: what has no such label. */
+export function spentBy(
+  by: CostBy,
+  accounts: readonly AccountRow[],
+  budgets: readonly BudgetCount[],
+): (name: string | null, namespaces: ReadonlySet<string>) => Spent {
+  const label = by.by === 'label' ? by.key : ownerLabel;
+  const find = (name: string, namespace: string): Counted | undefined => {
+    if (by.by === 'account') return accounts.find(({ account }) => account === name);
+    const isOfGroup = (scope: BudgetScope) =>
+      by.by === 'namespace' ? scope.of === 'namespace' : isJust(scope, label, name);
+    const found = budgets.filter(
+      ({ record, row }) => row.namespace === namespace && isOfGroup(scopeOf(record)),
+    );
+    return found.map(countOf).toSorted(byTime)[0];
+  };
+  return (name, namespaces) => {
+    if (name === null) return nothingCounted;
+    const places = by.by === 'account' ? [''] : [...namespaces];
+    return sumOf(places.map((namespace) => find(name, namespace)));
+  };
+}
+
+/** Of all accounts. `count`: how many there are. */
+export function spentInAll(accounts: readonly AccountRow[], count: number): Spent {
+  return accounts.length < count ? nothingCounted : sumOf(accounts);
+}
+
+function sumOf(parts: readonly (Counted | undefined)[]): Spent {
+  const known = parts.flatMap((part) => part ?? []);
+  if (known.length === 0 || known.length < parts.length) return nothingCounted;
+  const sum = (field: 'spentMicros' | 'estimatedMicros' | 'forecastMicros') =>
+    known.reduce<number | null>((before, part) => {
+      const value = part[field];
+      return before === null || value === null ? null : before + value;
+    }, 0);
+  return {
+    spentMicros: sum('spentMicros'),
+    estimatedMicros: sum('estimatedMicros'),
+    forecastMicros: sum('forecastMicros'),
+    countedSince: latest(known.map(({ since }) => since)),
+  };
+}
+
+/** Null: of one of them it is not known. */
+function latest(times: readonly (string | null)[]): string | null {
+  return times.reduce((before, time) =>
+    before === null || time === null ? null : time > before ? time : before,
+  );
+}
+
+function countOf({ record: { status }, row }: BudgetCount): Counted {
+  const since = row.month === status?.['month'] ? status['since'] : undefined;
+  return { ...row, since: typeof since === 'string' ? since : null };
+}
+
+/** What is counted for longest comes first. */
+function byTime(one: Counted, other: Counted): number {
+  const [left, right] = [one.since ?? '', other.since ?? ''];
+  return left < right ? -1 : Number(left > right);
+}
+
+/** As the document has it. */
+function scopeOf({ manifest: { spec } }: ObjectRecord): BudgetScope {
+  const { selector, accountRef } = spec as { selector?: LabelSelector; accountRef?: { name: string } };
+  if (selector) return { of: 'labels', selector };
+  return accountRef ? { of: 'account', name: accountRef.name } : { of: 'namespace' };
+}
+
+/** It selects this label, and by nothing else. */
+function isJust(scope: BudgetScope, label: string, value: string): boolean {
+  if (scope.of !== 'labels') return false;
+  const { matchLabels = {}, matchExpressions = [] } = scope.selector;
+  const isOne = Object.keys(matchLabels).length === 1 && matchExpressions.length === 0;
+  return isOne && selects(scope.selector, { [label]: value });
+}
