@@ -130,6 +130,42 @@ export const budgets: readonly Mutant[] = [
       ),
   },
   {
+    breaks: 'what is asked for is reserved only when it was answered',
+    foundBy: ['BI1'],
+    crowd: 'budgeted',
+    seed: 4,
+    patch: () => {
+      const asked = new Map<ObjectKey, () => void>();
+      const undo = [
+        replaced(
+          Reservations.prototype,
+          'take',
+          (take): Reservations['take'] =>
+            function late(this: Reservations, ...given) {
+              const [key] = given;
+              const isFirst = this.microsOf(key).micros === 0n;
+              const estimate = take.apply(this, given);
+              if (!isFirst) return estimate;
+              this.end(key);
+              asked.set(key, () => void take.apply(this, given));
+              return estimate;
+            },
+        ),
+        replaced(
+          Reservations.prototype,
+          'heard',
+          (heard): Reservations['heard'] =>
+            function late(this: Reservations, key, atMs) {
+              asked.get(key)?.();
+              asked.delete(key);
+              heard.call(this, key, atMs);
+            },
+        ),
+      ];
+      return () => undo.forEach((each) => each());
+    },
+  },
+  {
     breaks: 'a request that costs nothing takes the place of one that is not shown yet',
     foundBy: ['BI1', 'BI2'],
     crowd: 'budgeted',
