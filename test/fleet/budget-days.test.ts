@@ -33,7 +33,7 @@ const pollSeconds = 300;
 const readMs = 2 * pollSeconds * 1000 + 900_000;
 const horizonHours = 24;
 const hourlyMicros = 900_000;
-const monthlyMicros = 140_000_000;
+const monthlyMicros = 60_000_000;
 const tolerance = 0.005;
 /** In a few hours, what happens between two reads, or while no manager runs, is more than that. */
 const allowed = (days: number) => (days >= 7 ? tolerance : tolerance + (pollSeconds * 1000) / (days * dayMs));
