@@ -91,7 +91,6 @@ export const budgets: readonly Mutant[] = [
     breaks: 'what is asked for leaves the budget at a restart',
     foundBy: ['BI1'],
     crowd: 'budgeted',
-    seed: 16,
     sabotage: withStore((store) => ({
       lastIntent: (key: ObjectKey) => {
         const intent = store.lastIntent(key);
@@ -169,7 +168,6 @@ export const budgets: readonly Mutant[] = [
     breaks: 'a request that costs nothing takes the place of one that is not shown yet',
     foundBy: ['BI1', 'BI2'],
     crowd: 'budgeted',
-    seed: 16,
     patch: () => replaced(Reservations.prototype, 'carried', () => () => undefined),
   },
   {
