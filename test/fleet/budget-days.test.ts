@@ -29,8 +29,10 @@ const isMonth = dayCount >= 28;
 const beginMs = Date.UTC(2026, 2, 12, 8);
 const timeZone = 'Europe/Madrid';
 const pollSeconds = 300;
+/** The manager is down for no longer than this. */
+const longestDownSeconds = 1800;
 /** Within so long, an account was read, though the manager was down meanwhile. */
-const readMs = 2 * pollSeconds * 1000 + 900_000;
+const readMs = (2 * pollSeconds + longestDownSeconds) * 1000;
 const horizonHours = 24;
 const hourlyMicros = 900_000;
 const monthlyMicros = 60_000_000;
@@ -105,7 +107,7 @@ class Life {
   async #killManager(): Promise<void> {
     await this.#program.kill('SIGKILL');
     // What is charged until the next start is estimated.
-    await sleep(this.#random.between(0, 900) * 1000);
+    await sleep(this.#random.between(0, longestDownSeconds) * 1000);
     this.#program = this.#fleet.run();
     this.did.managerKills += 1;
   }

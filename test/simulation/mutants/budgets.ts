@@ -91,6 +91,7 @@ export const budgets: readonly Mutant[] = [
     breaks: 'what is asked for leaves the budget at a restart',
     foundBy: ['BI1'],
     crowd: 'budgeted',
+    seed: 21,
     sabotage: withStore((store) => ({
       lastIntent: (key: ObjectKey) => {
         const intent = store.lastIntent(key);
@@ -163,12 +164,6 @@ export const budgets: readonly Mutant[] = [
       ];
       return () => undo.forEach((each) => each());
     },
-  },
-  {
-    breaks: 'a request that costs nothing takes the place of one that is not shown yet',
-    foundBy: ['BI1', 'BI2'],
-    crowd: 'budgeted',
-    patch: () => replaced(Reservations.prototype, 'carried', () => () => undefined),
   },
   {
     breaks: 'services are stopped as soon as a limit is passed',
