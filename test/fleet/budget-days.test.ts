@@ -183,8 +183,10 @@ testInTime(
     expect(passing(meter)).toEqual([]);
     if (!isMonth) return;
     // Otherwise the month shows less than its name promises.
-    for (const [what, count] of Object.entries(life.did)) expect(count, what).toBeGreaterThan(5);
-    for (const [name, count] of Object.entries(life.waits)) expect(count, name).toBeGreaterThan(0);
+    const few = (counts: object, least: number) =>
+      Object.entries(counts).filter(([, count]) => count < least);
+    expect(few(life.did, 5)).toEqual([]);
+    expect(few(life.waits, 1)).toEqual([]);
   },
   3_600_000,
 );
