@@ -55,6 +55,32 @@ test('an unverified e-mail address stops what needs one, by one condition, until
   await fleet.untilReady(7, 90_000);
 });
 
+// The case that was measured before requests reserved what they cost: all sixteen were made.
+test('of a balance of $50.01 with a floor of $50.00, no service with a GPU is created, and each states why', async () => {
+  const { plane, fleet } = await world('balanceMicros: 50010000');
+  await fleet.write('account.yaml', account(plane.url, { minimumBalanceMicros: 50_000_000 }));
+  const names = Array.from({ length: 16 }, (_, index) => `gpu-${index}`);
+  const resources = { gpuCount: 1, cpu: 8, memoryGb: 32 };
+  await fleet.write(
+    'gpu.yaml',
+    names.map((name) => service(name, { resources })),
+  );
+  fleet.run();
+  for (const name of names) await fleet.until(`ContainerService/${name}`, 'Ready', 'False', 'BalanceTooLow');
+  const messages = [...(await fleet.records()).entries()].flatMap(([key, { status }]) =>
+    key.startsWith('ContainerService/')
+      ? (status?.conditions ?? []).flatMap(({ type, message }) => (type === 'Ready' ? [message] : []))
+      : [],
+  );
+  expect(messages).toEqual(
+    names.map(
+      () =>
+        `it adds $1.04/h; the balance of account ${fleet.namespace}/default is $50.01, and minimumBalanceMicros, $50.00, would not be left after an hour`,
+    ),
+  );
+  expect((await plane.requests()).filter(isMutation)).toEqual([]);
+});
+
 // COVERAGE 8, 89
 test('without funds nothing is even tried to be created, and a top-up is noticed', async () => {
   const { plane, front, fleet } = await world('balanceMicros: 0');

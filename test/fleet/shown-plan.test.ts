@@ -1,33 +1,11 @@
-/** The plan that README and docs show is what `plan` prints for this fleet. `…` in a document stands for any lines. */
+/** The plan that README and docs show is what `plan` prints for examples/cost. `…` in a document stands for any lines. */
+import { readFile } from 'node:fs/promises';
 import { expect } from 'vitest';
-import { apiVersion } from '../../src/resources/index.ts';
+import { parseAllDocuments } from 'yaml';
 import { documentedBlocks } from '../support/documented/blocks.ts';
 import { ControlPlane } from '../support/processes/control-plane.ts';
 import { account, createFleet, testInFolder } from '../support/processes/fleet.ts';
 import { fleetkeeper, temporaryFolder } from '../support/processes/processes.ts';
-
-const labels = { team: 'search' };
-const size = { region: 'standard', resources: { gpuCount: 2, cpu: 8, memoryGb: 32 } };
-const image = (name: string) => `ghcr.io/example/${name}:1.0`;
-
-const budget = {
-  apiVersion,
-  kind: 'Budget',
-  metadata: { name: 'search-team' },
-  spec: { selector: { matchLabels: labels }, limits: { hourlyMicros: 15_000_000 } },
-};
-const embed = {
-  apiVersion,
-  kind: 'ServiceFleet',
-  metadata: { name: 'embed' },
-  spec: { replicas: 6, template: { metadata: { labels }, spec: { image: image('embed'), ...size } } },
-};
-const service = (name: string): object => ({
-  apiVersion,
-  kind: 'ContainerService',
-  metadata: { name, labels },
-  spec: { image: image(name), ...size },
-});
 
 /** The one that begins with the line. */
 function shownIn(document: string, firstLine: string): string {
@@ -46,10 +24,13 @@ testInFolder('the plan of README, and the same as Markdown', async () => {
   const plane = await new ControlPlane(folder).start();
   const fleet = await createFleet(folder);
   await fleet.write('account.yaml', account(plane.url));
-  await fleet.write('budget.yaml', [budget]);
-  await fleet.write('embed.yaml', [embed]);
-  expect((await fleet.apply()).code).toBe(0);
-  await fleet.write('web.yaml', [service('api'), service('batch')]);
+  const documents = parseAllDocuments(await readFile('examples/cost/search.yaml', 'utf8'));
+  await fleet.write(
+    'search.yaml',
+    documents.map((document): object => document.toJS()),
+  );
+  // As the first lines of examples/cost/account.yaml have it.
+  expect((await fleetkeeper(['apply', ...fleet.flags, '--target', 'embed', '--yes'])).code).toBe(0);
   const text = await fleetkeeper(['plan', ...fleet.flags]);
   const shown = shownIn('README.md', '  + ContainerService default/api');
   expect(text.stdout).toMatch(patternOf(shown));

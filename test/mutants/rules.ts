@@ -1044,6 +1044,15 @@ export const brokenRules: readonly BrokenRule[] = [
     named: 'stays for hours while the thing is being made',
   },
   {
+    item: 'BI2',
+    breaks: 'a request that costs nothing takes the place of one that is not shown yet',
+    file: 'engine/money/reservations.ts',
+    line: "if (!before || before.of === 'creation-to-follow') return undefined;",
+    becomes: "if (!before || before.of === 'creation-to-follow' || before.micros >= 0n) return undefined;",
+    test: 'unit/engine/money/reservations',
+    named: 'is carried on by a request that costs nothing',
+  },
+  {
     item: 'BI1',
     breaks: 'what sleeps or is paused counts as if it ran',
     file: 'engine/plan/money.ts',

@@ -8,7 +8,7 @@
  * | the provider changes its prices          | no act                                                                 |
  *
  * A client can't know a price before a read has shown it. So what is asked for counts with the price that something of its size has had for the
- * time of a read, and everything else with its price before a change that is younger than that.
+ * time of a read, for that time, and everything else with its price before a change that is younger than that.
  */
 import { monthAt, monthEnd } from '../../src/base/index.ts';
 import {
@@ -56,6 +56,8 @@ export class ProviderMeter {
   >();
   /** By shape: what it has cost for as long as a read takes, at last. */
   readonly #shown = new Map<string, number>();
+  /** By thing: what it counted with when it was asked for, and until when no read has to have shown more. */
+  readonly #asked = new Map<string, { readonly micros: number; readonly untilMs: number }>();
   #lowest = 100;
   /** Micro-USD times milliseconds, by month. */
   readonly #months = new Map<string, bigint>();
@@ -102,10 +104,10 @@ export class ProviderMeter {
     this.#isRepricing = false;
   }
 
-  /** What all months together have cost. */
-  get takenMicros(): number {
+  /** What each month has cost, by its name: `2026-03`. */
+  takenMicros(): Map<string, number> {
     this.#charge();
-    return Number([...this.#months.values()].reduce((sum, amount) => sum + amount, 0n) / hourMs);
+    return new Map([...this.#months].map(([month, amount]) => [month, Number(amount / hourMs)]));
   }
 
   /** The list of prices, for what is made from now on. */
@@ -154,11 +156,13 @@ export class ProviderMeter {
     const { percent, untilMs } = this.#before;
     const known = (micros: number) =>
       nowMs < untilMs ? Math.min(micros, Math.floor((micros * percent) / this.#percent)) : micros;
-    const others = [...this.#things.values()].filter(({ id }) => id !== thing.id);
-    const hourlyMicros = others.reduce(
-      (sum, each) => sum + known(committed(each)),
-      Math.min(ownMicros, known(committed(thing))),
-    );
+    this.#asked.set(thing.id, { micros: ownMicros, untilMs: nowMs + this.#readMs });
+    const shownAs = (each: Thing) => {
+      const asked = this.#asked.get(each.id);
+      const micros = known(committed(each));
+      return asked && nowMs < asked.untilMs ? Math.min(asked.micros, micros) : micros;
+    };
+    const hourlyMicros = [...this.#things.values()].reduce((sum, each) => sum + shownAs(each), 0);
     const spent = this.#months.get(monthAt(nowMs, this.#timeZone)) ?? 0n;
     const monthLeftMs = monthEnd(nowMs, this.#timeZone) - nowMs;
     const spentMicros = Number(spent / hourMs);

@@ -41,6 +41,7 @@ interface Increase {
 }
 
 interface InFlight extends Increase {
+  readonly isCreation: boolean;
   readonly object: ObjectKey | undefined;
   readonly isProbe: boolean;
   id: string | undefined;
@@ -107,6 +108,15 @@ class Knowledge {
   }
 }
 
+interface Read {
+  readonly atMs: number;
+  /** The balance. */
+  readonly micros: number;
+  readonly charges: ReturnType<typeof charged> | undefined;
+  /** Ids of what it shows with a price. */
+  readonly priced: ReadonlySet<string>;
+}
+
 /** It costs nothing any more, whatever the account was shown of it. */
 function isFree({ id, isDelivered }: InFlight, { plane: { store } }: View): boolean {
   if (!isDelivered || id === undefined || !store) return false;
@@ -115,6 +125,9 @@ function isFree({ id, isDelivered }: InFlight, { plane: { store } }: View): bool
   const status = store.volumes.get(id)?.status;
   return status === undefined || status === 'deleting';
 }
+
+const isCreatedIn = (priced: ReadonlySet<string>, { isCreation, id }: InFlight): boolean =>
+  isCreation && id !== undefined && priced.has(id);
 
 interface KnownBudget {
   readonly name: string;
@@ -147,11 +160,7 @@ function burnFor(view: View, about: BudgetEdit, all: ReturnType<typeof charged>)
 }
 
 export const s15Money: Invariant = (view) => {
-  let balances: {
-    readonly atMs: number;
-    readonly micros: number;
-    readonly charges: ReturnType<typeof charged> | undefined;
-  }[] = [];
+  let balances: Read[] = [];
   /** What the things of an object cost, and when they were last seen to. */
   const costs = new Map<ObjectKey, { readonly micros: number; readonly atMs: number }>();
   let known = new Knowledge();
@@ -171,7 +180,7 @@ export const s15Money: Invariant = (view) => {
     { micros, leastMicros }: Pick<Increase, 'micros' | 'leastMicros'>,
     others: readonly InFlight[],
   ) => {
-    const reads = latestReads().flatMap(({ charges }) => (charges ? [charges] : []));
+    const reads = latestReads().flatMap(({ charges, priced }) => (charges ? [{ charges, priced }] : []));
     if (object === undefined || reads.length === 0 || micros === 0) return;
     const before = costs.get(object);
     if (before && before.micros >= micros && before.atMs >= view.nowMs - keptMs) return;
@@ -179,9 +188,18 @@ export const s15Money: Invariant = (view) => {
       const isMember = (key: ObjectKey | undefined) =>
         about.scope === 'account' || (key !== undefined && belongs(view, about, key) === 'yes');
       if (!isMember(object)) continue;
-      const burn = Math.min(...reads.map((charges) => burnFor(view, about, charges)));
-      const counted = others.filter((each) => isMember(each.object));
-      const inFlightMicros = counted.reduce((sum, each) => sum + each.leastMicros, leastMicros);
+      const sums = reads.map(({ charges, priced }) => {
+        // A creation without an answer may be shown already. It is among what runs then, if it is known whose it is.
+        const isShown = (each: InFlight) =>
+          isCreatedIn(priced, each) &&
+          (about.scope === 'account' || charges.some(({ key }) => key === each.object));
+        const counted = others.filter((each) => isMember(each.object) && !isShown(each));
+        const inFlightMicros = counted.reduce((sum, each) => sum + each.leastMicros, leastMicros);
+        return { burn: burnFor(view, about, charges), inFlightMicros };
+      });
+      const { burn, inFlightMicros } = sums.reduce((least, each) =>
+        each.burn + each.inFlightMicros < least.burn + least.inFlightMicros ? each : least,
+      );
       if (burn + inFlightMicros > limit)
         view.violated(
           'BI1',
@@ -260,7 +278,8 @@ export const s15Money: Invariant = (view) => {
       const counted = check(exchange, increase);
       // A repetition does not undo what an earlier copy has done.
       const { id = idIn(path), isDelivered = false } = inFlight.get(key) ?? {};
-      inFlight.set(key, { ...counted, object, id, isDelivered, heardAtMs: undefined });
+      const isCreation = idIn(path) === undefined;
+      inFlight.set(key, { ...counted, object, isCreation, id, isDelivered, heardAtMs: undefined });
       if (object) checkReserved(object, view.disk.intent(object));
     },
     delivered({ key = '', reply }) {
@@ -282,6 +301,11 @@ export const s15Money: Invariant = (view) => {
           atMs: view.nowMs,
           micros: body.balanceMicros,
           charges: view.isPlain && view.budgetEdits.length > 0 ? charged(body, view) : undefined,
+          priced: new Set(
+            [...body.services, ...body.volumes].flatMap(({ id, hourlyMicros }: Json) =>
+              hourlyMicros > 0 ? [id] : [],
+            ),
+          ),
         },
       ];
       if (view.isPlain && view.budgetEdits.length > 0) remember(body);

@@ -91,7 +91,7 @@ export const budgets: readonly Mutant[] = [
     breaks: 'what is asked for leaves the budget at a restart',
     foundBy: ['BI1'],
     crowd: 'budgeted',
-    seed: 16,
+    seed: 21,
     sabotage: withStore((store) => ({
       lastIntent: (key: ObjectKey) => {
         const intent = store.lastIntent(key);
@@ -130,11 +130,40 @@ export const budgets: readonly Mutant[] = [
       ),
   },
   {
-    breaks: 'a request that costs nothing takes the place of one that is not shown yet',
-    foundBy: ['BI1', 'BI2'],
+    breaks: 'what is asked for is reserved only when it was answered',
+    foundBy: ['BI1'],
     crowd: 'budgeted',
-    seed: 16,
-    patch: () => replaced(Reservations.prototype, 'carried', () => () => undefined),
+    seed: 4,
+    patch: () => {
+      const asked = new Map<ObjectKey, () => void>();
+      const undo = [
+        replaced(
+          Reservations.prototype,
+          'take',
+          (take): Reservations['take'] =>
+            function late(this: Reservations, ...given) {
+              const [key] = given;
+              const isFirst = this.microsOf(key).micros === 0n;
+              const estimate = take.apply(this, given);
+              if (!isFirst) return estimate;
+              this.end(key);
+              asked.set(key, () => void take.apply(this, given));
+              return estimate;
+            },
+        ),
+        replaced(
+          Reservations.prototype,
+          'heard',
+          (heard): Reservations['heard'] =>
+            function late(this: Reservations, key, atMs) {
+              asked.get(key)?.();
+              asked.delete(key);
+              heard.call(this, key, atMs);
+            },
+        ),
+      ];
+      return () => undo.forEach((each) => each());
+    },
   },
   {
     breaks: 'services are stopped as soon as a limit is passed',

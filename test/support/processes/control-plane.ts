@@ -31,6 +31,9 @@ export interface ControlPlaneFlags {
   readonly host?: string;
 }
 
+/** The most that one page has. */
+const ledgerPage = 200;
+
 const oneAccount = `accounts: [{name: acme, email: a@b.example, balanceMicros: 1000000000, apiKeys: [${apiKey}]}]`;
 
 /** In this process, until the test ends. */
@@ -143,6 +146,22 @@ export class ControlPlane {
 
   async faults(list: readonly object[]): Promise<void> {
     await this.#admin('PUT', '/faults', list);
+  }
+
+  /** What its ledger has taken from the account, in micro-USD: all entries that are written. */
+  async chargedMicros(name: string): Promise<number> {
+    const charges = new Map<number, number>();
+    for (let offset = 0; ; offset += ledgerPage) {
+      const page: Json = await this.#admin(
+        'GET',
+        `/admin/v1/ledger?account=${name}&offset=${offset}&limit=${ledgerPage}`,
+      );
+      // By number: what is written meanwhile moves the others on.
+      for (const { number, amountMicros } of page.items)
+        if (number !== null && amountMicros < 0) charges.set(number, -amountMicros);
+      if (page.items.length < ledgerPage) break;
+    }
+    return [...charges.values()].reduce((sum, micros) => sum + micros, 0);
   }
 
   /** How many requests the faults have hit. */
