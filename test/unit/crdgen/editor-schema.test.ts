@@ -19,6 +19,7 @@ const examples = globSync(
   [
     'examples/fleet/*.yaml',
     'examples/cluster/*.yaml',
+    'examples/one-cluster/fleet.yaml',
     'examples/real/fleet/*.yaml',
     'examples/quickstart.yaml',
   ],
