@@ -2,10 +2,12 @@
  * Control planes whose services are Pods of a real cluster: that of `KUBECONFIG` if its nodes have the image
  * `localhost/fixture:1` already (see podman.ts, which makes it), or a node as node.ts finds one, into which it is loaded.
  */
+import { execFile } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { promisify } from 'node:util';
 import { afterAll, afterEach, beforeAll } from 'vitest';
 import { systemClock } from '../../../src/base/index.ts';
 import { connect } from '../../../src/kubernetes/connect.ts';
@@ -16,6 +18,8 @@ import { ControlPlaneProcess } from './control-plane.ts';
 import { ClusterNode, whatNodeNeeds } from './node.ts';
 import { fixtureImage, Podman } from './podman.ts';
 import { eventually, temporaryFolder } from './processes.ts';
+
+const run = promisify(execFile);
 
 const given = process.env['KUBECONFIG'];
 const label = 'control-plane.fleetkeeper.dev/installation';
@@ -84,6 +88,12 @@ export function useCluster(): void {
     await api?.close();
     await node?.[Symbol.asyncDispose]();
   });
+}
+
+/** As an administrator of the cluster; its output. */
+export async function kubectl(...args: string[]): Promise<string> {
+  const { stdout } = await run('kubectl', ['--kubeconfig', kubeconfig, ...args], { timeout: 180_000 });
+  return stdout;
 }
 
 /** The image of these tests, for a node that makes no image itself. */
