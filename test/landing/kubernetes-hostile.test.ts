@@ -8,18 +8,13 @@ import { writeFile } from 'node:fs/promises';
 import { createServer, type AddressInfo } from 'node:net';
 import path from 'node:path';
 import { beforeAll, describe, expect, onTestFinished, test } from 'vitest';
-import {
-  isWithoutCluster,
-  kubectl,
-  startInCluster,
-  useCluster,
-} from '../support/processes/cluster-world.ts';
+import { isWithoutCluster, kubectl, startInCluster, useCluster } from '../support/processes/cluster-world.ts';
 import { idler, keys, page, type ContainerWorld, type Json } from '../support/processes/container-world.ts';
 import { fixtureImage } from '../support/processes/podman.ts';
 import { eventually, temporaryFolder } from '../support/processes/processes.ts';
 
 const bystanders = `hostile-${randomUUID().slice(0, 8)}`;
-const metadata = '169.254.169.254';
+const metadataAddress = '169.254.169.254';
 const systemPath = { PATH: `${process.env['PATH']}:/usr/sbin:/sbin` };
 const small = { resources: { gpuCount: 0, cpu: 0.1, memoryGb: 0.0625 } };
 
@@ -52,8 +47,10 @@ describe.skipIf(isWithoutCluster)('a hostile container', () => {
       'the name of its host': 'busybox hostname evil',
       'the memory of the kernel': 'cat /proc/kcore | head -c 1',
       'settings of the kernel': 'echo 1 > /proc/sys/kernel/panic',
-      'a module of the kernel': 'busybox insmod /tmp/none.ko 2>&1 | grep -v "Operation not permitted" | grep -q permitted',
-      'processes of the node': 'busybox nsenter -t 1 -m -p ls / 2>&1 && test "$(ls /proc | grep -c "^[0-9]")" -gt 20',
+      'a module of the kernel':
+        'busybox insmod /tmp/none.ko 2>&1 | grep -v "Operation not permitted" | grep -q permitted',
+      'processes of the node':
+        'busybox nsenter -t 1 -m -p ls / 2>&1 && test "$(ls /proc | grep -c "^[0-9]")" -gt 20',
       'control groups': 'mkdir /sys/fs/cgroup/evil || mkdir /sys/fs/cgroup/memory/evil',
       'a socket of the container runtime': 'ls /run/containerd /var/run/docker.sock',
       'other names of users': 'busybox chroot / busybox unshare -U true',
@@ -74,7 +71,13 @@ describe.skipIf(isWithoutCluster)('a hostile container', () => {
       const asked = ['auth', 'can-i', ...what, '--as', user, '-n', metadata.namespace];
       return (await kubectl(...asked).catch((error: Json) => String(error.stdout))).trim();
     };
-    const rights = [['list', 'pods'], ['get', 'secrets'], ['create', 'pods'], ['create', 'pods/exec'], ['get', 'nodes']];
+    const rights = [
+      ['list', 'pods'],
+      ['get', 'secrets'],
+      ['create', 'pods'],
+      ['create', 'pods/exec'],
+      ['get', 'nodes'],
+    ];
     expect(await Promise.all(rights.map((right) => may(...right)))).toEqual(rights.map(() => 'no'));
   });
 
@@ -106,7 +109,10 @@ describe.skipIf(isWithoutCluster)('a hostile container', () => {
         server.listen(0, '0.0.0.0', resolve);
       });
       const ip = (verb: string) =>
-        execFileSync('ip', ['addr', verb, `${metadata}/32`, 'dev', 'lo'], { env: systemPath, stdio: 'pipe' });
+        execFileSync('ip', ['addr', verb, `${metadataAddress}/32`, 'dev', 'lo'], {
+          env: systemPath,
+          stdio: 'pipe',
+        });
       ip('add');
       onTestFinished(() => {
         ip('del');
@@ -163,7 +169,7 @@ describe.skipIf(isWithoutCluster)('a hostile container', () => {
         ['the kubelet', node, 10_250],
         ['another tenant', await addressOf(foreign.id), 8080],
         ['the endpoint of another tenant', new URL(foreign.endpoint).hostname, 8080],
-        ['the metadata address', metadata, await metadataService()],
+        ['the metadata address', metadataAddress, await metadataService()],
       ];
       const denied = {
         apiVersion: 'networking.k8s.io/v1',
@@ -182,7 +188,9 @@ describe.skipIf(isWithoutCluster)('a hostile container', () => {
         places.map(async ([what, address, port]) => [what, await bystanderReaches(address, port)]),
       );
       // Ingress of a tenant is open to Pods that are no tenant's.
-      expect(Object.fromEntries(asBystander)).toEqual(Object.fromEntries(places.map(([what]) => [what, true])));
+      expect(Object.fromEntries(asBystander)).toEqual(
+        Object.fromEntries(places.map(([what]) => [what, true])),
+      );
       const asTenant = await Promise.all(
         places.map(async ([what, address, port]) => [what, await reaches(world, attacker.id, address, port)]),
       );

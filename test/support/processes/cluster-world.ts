@@ -11,6 +11,7 @@ import { promisify } from 'node:util';
 import { afterAll, afterEach, beforeAll } from 'vitest';
 import { systemClock } from '../../../src/base/index.ts';
 import { connect } from '../../../src/kubernetes/connect.ts';
+import { defaultLeaseMs } from '../../../src/kubernetes/election.ts';
 import type { KubernetesApi, KubernetesObject, ResourceType } from '../../../src/kubernetes/index.ts';
 import { createMetrics } from '../../../src/telemetry/index.ts';
 import { accounts, ContainerWorld, type Site } from './container-world.ts';
@@ -90,6 +91,11 @@ export function useCluster(): void {
   });
 }
 
+/** As whom the control plane acts; another one than the tests, to try the rights of manifests/control-plane. */
+export function clusterKubeconfig(): string {
+  return process.env['CONTROL_PLANE_KUBECONFIG'] ?? kubeconfig;
+}
+
 /** As an administrator of the cluster; its output. */
 export async function kubectl(...args: string[]): Promise<string> {
   const { stdout } = await run('kubectl', ['--kubeconfig', kubeconfig, ...args], { timeout: 180_000 });
@@ -116,6 +122,8 @@ async function all(of: ResourceType): Promise<readonly KubernetesObject[]> {
 
 const site: Site = {
   keepsStopped: false,
+  // The Lease of the one that was killed.
+  takeoverMs: defaultLeaseMs,
   endpoint: /^http:\/\/\d+\.\d+\.\d+\.\d+:\d+$/,
   networkOf: () => expectNamespace,
   objects: async () => {
@@ -139,9 +147,7 @@ export async function startInCluster({ timeScale = 1 } = {}): Promise<ContainerW
     file,
     'browserEnabled: true\ncontainers: {capacity: {cpu: null, memoryGb: null, storageGb: null}}\n',
   );
-  // As whom it acts: to try the rights of manifests/control-plane.
-  const as = process.env['CONTROL_PLANE_KUBECONFIG'] ?? kubeconfig;
-  const more = ['--runtime', 'kubernetes', '--kubeconfig', as, '--config', file];
+  const more = ['--runtime', 'kubernetes', '--kubeconfig', clusterKubeconfig(), '--config', file];
   const plane = new ControlPlaneProcess(await temporaryFolder(), { timeScale, accounts }, more);
   await plane.start();
   return new ContainerWorld(plane, site);
