@@ -27,7 +27,7 @@ describe.skipIf(isWithoutContainers)('real containers', () => {
   });
   testEgress(engine);
   testFirstMinute(engine);
-  testConformance(engine);
+  testConformance(() => ['--runtime', 'docker', '--docker-socket', engine().podman.socket]);
 });
 
 test('without an engine the command says what is missing', async () => {

@@ -4,8 +4,14 @@
  */
 import { describe, expect, test } from 'vitest';
 import { eventually } from '../support/processes/processes.ts';
-import { isWithoutCluster, startInCluster, useCluster } from '../support/processes/cluster-world.ts';
-import { idler } from '../support/processes/container-world.ts';
+import {
+  clusterKubeconfig,
+  isWithoutCluster,
+  startInCluster,
+  useCluster,
+} from '../support/processes/cluster-world.ts';
+import { idler, page } from '../support/processes/container-world.ts';
+import { testConformance } from './docker/conformance.ts';
 import { testSharedLife } from './docker/shared-life.ts';
 import { testSharedTrouble } from './docker/shared-trouble.ts';
 
@@ -13,6 +19,7 @@ describe.skipIf(isWithoutCluster)('real Pods', () => {
   useCluster();
   testSharedLife(startInCluster);
   testSharedTrouble(startInCluster);
+  testConformance(() => ['--runtime', 'kubernetes', '--kubeconfig', clusterKubeconfig()]);
 
   test('get what was asked for, no privileges and no token', async () => {
     const world = await startInCluster();
@@ -50,13 +57,25 @@ describe.skipIf(isWithoutCluster)('real Pods', () => {
     });
   });
 
-  test('are measured by the kubelet where that is allowed, and fall asleep when idle', async () => {
+  test('are measured by the kubelet where that is allowed, fall asleep when idle, and wake', async () => {
     const world = await startInCluster({ timeScale: 30 });
-    const { id } = await world.running({ sleepAfterMinutes: 1 });
-    const metrics = await eventually('a sample', async () => {
-      const answer = await world.ok('GET', `/services/${id}/metrics?minutes=15`);
-      return answer.samples.length > 0 && answer;
-    });
+    const { id } = await world.running({ volumeGb: 10, sleepAfterMinutes: 1 });
+    // A kubelet measures a Pod every ten seconds, and whoever is not measured is not idle.
+    await world.until(id, 'sleeping', undefined, 120_000);
+    expect((await world.atTheEngine()).containers).toEqual([]);
+    expect((await world.events(id)).slice(-2)).toEqual(['falling asleep: idle for 1 min', 'sleeping']);
+    const metrics = await world.ok('GET', `/services/${id}/metrics?minutes=15`);
     expect(metrics.note).toContain('measured by the kubelets');
+    await world.ok('PATCH', `/services/${id}/sleep`, { sleepAfterMinutes: null });
+    await world.act(id, 'start');
+    expect(await page(await world.until(id, 'running'))).toBe('start \n'.repeat(2));
+    await eventually(
+      'a sample',
+      async () => {
+        const { samples } = await world.ok('GET', `/services/${id}/metrics?minutes=15`);
+        return samples.length > 0;
+      },
+      60_000,
+    );
   });
 });

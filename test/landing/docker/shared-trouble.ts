@@ -57,7 +57,8 @@ export function testSharedTrouble(start: Start): void {
       }
       expect(pages).toEqual(Array(5).fill('start \n'));
       expect((await world.atTheEngine()).containers).toHaveLength(5);
-    });
+      // In a cluster each of the five waits for the Lease of the one before.
+    }, 300_000);
 
     test('in the midst of a stop, a restart and a deletion is made good', async () => {
       const world = await start();

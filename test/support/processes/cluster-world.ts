@@ -1,22 +1,28 @@
 /**
- * Control planes whose services are Pods of the cluster of `KUBECONFIG`. Its nodes have to have the image
- * `localhost/fixture:1` already: a program `serve`, and busybox (see podman.ts, which makes it for an engine).
+ * Control planes whose services are Pods of a real cluster: that of `KUBECONFIG` if its nodes have the image
+ * `localhost/fixture:1` already (see podman.ts, which makes it), or a node as node.ts finds one, into which it is loaded.
  */
+import { execFile } from 'node:child_process';
+import { mkdtempSync, rmSync } from 'node:fs';
 import { writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterEach } from 'vitest';
+import { promisify } from 'node:util';
+import { afterAll, afterEach, beforeAll } from 'vitest';
 import { systemClock } from '../../../src/base/index.ts';
 import { connect } from '../../../src/kubernetes/connect.ts';
+import { defaultLeaseMs } from '../../../src/kubernetes/election.ts';
 import type { KubernetesApi, KubernetesObject, ResourceType } from '../../../src/kubernetes/index.ts';
 import { createMetrics } from '../../../src/telemetry/index.ts';
 import { accounts, ContainerWorld, type Site } from './container-world.ts';
 import { ControlPlaneProcess } from './control-plane.ts';
-import { fixtureImage } from './podman.ts';
+import { ClusterNode, whatNodeNeeds } from './node.ts';
+import { fixtureImage, Podman } from './podman.ts';
 import { eventually, temporaryFolder } from './processes.ts';
 
-const kubeconfig = process.env['KUBECONFIG'];
-/** As whom the control plane acts: to try the rights of manifests/control-plane. */
-const planeKubeconfig = process.env['CONTROL_PLANE_KUBECONFIG'] ?? kubeconfig;
+const run = promisify(execFile);
+
+const given = process.env['KUBECONFIG'];
 const label = 'control-plane.fleetkeeper.dev/installation';
 
 function type(plural: string, kind: string, namespaced = true): ResourceType {
@@ -27,41 +33,87 @@ const claims = type('persistentvolumeclaims', 'PersistentVolumeClaim');
 const namespaces = type('namespaces', 'Namespace', false);
 const nodes = type('nodes', 'Node', false);
 
-const api: KubernetesApi | undefined = kubeconfig
-  ? await connect({ kubeconfig, environment: {}, clock: systemClock, metrics: createMetrics() })
-  : undefined;
+let kubeconfig = '';
+let api: KubernetesApi | undefined;
 
 /** Whether no Pod can be run here. That is reported loudly, and fails where a cluster is required. */
 export const isWithoutCluster = await findOut();
 
 async function findOut(): Promise<boolean> {
-  const need = await whatIsMissing();
+  const need = (await hasFixture()) ? undefined : await whatNodeNeeds();
   if (need === undefined) return false;
   if (process.env['FLEETKEEPER_REQUIRE_CLUSTER'] === '1') throw new Error(`a cluster is required: ${need}`);
   process.stderr.write(`\n*** SKIPPED: no test runs a real Pod here: ${need} ***\n`);
   return true;
 }
 
-async function whatIsMissing(): Promise<string | undefined> {
-  if (!api) return 'KUBECONFIG names no cluster';
-  const { items } = await api.list(nodes, {});
-  const images = (items as readonly Node[]).flatMap(({ status }) => status?.images ?? []);
-  const hasImage = images.some(({ names = [] }) => names.includes(fixtureImage));
-  return hasImage ? undefined : `no node of the cluster of KUBECONFIG has the image ${fixtureImage}`;
+function connectTo(file: string): Promise<KubernetesApi> {
+  return connect({ kubeconfig: file, environment: {}, clock: systemClock, metrics: createMetrics() });
+}
+
+/** Whether a node of the cluster of `KUBECONFIG` has the image of these tests. */
+async function hasFixture(): Promise<boolean> {
+  if (given === undefined || given === '') return false;
+  const cluster = await connectTo(given);
+  try {
+    const { items } = await cluster.list(nodes, {});
+    const images = (items as readonly Node[]).flatMap(({ status }) => status?.images ?? []);
+    return images.some(({ names = [] }) => names.includes(fixtureImage));
+  } finally {
+    await cluster.close();
+  }
 }
 
 interface Node extends KubernetesObject {
   readonly status?: { readonly images?: readonly { readonly names?: readonly string[] }[] };
 }
 
-/** After each test nothing is left of its Pods. Only for a cluster that one may break. */
+/** For all tests of a `describe`. After each of them nothing is left of its Pods. Only for a cluster that one may break. */
 export function useCluster(): void {
+  let node: ClusterNode | undefined;
+  beforeAll(async () => {
+    if (!(await hasFixture())) {
+      node = await ClusterNode.start();
+      await loadFixture(node);
+    }
+    kubeconfig = node?.kubeconfig ?? given ?? '';
+    api = await connectTo(kubeconfig);
+  }, 180_000);
   afterEach(async () => {
     for (const { metadata } of await all(namespaces)) {
       await api?.remove({ type: namespaces, namespace: undefined, name: metadata.name });
     }
     await eventually('an empty cluster', async () => (await all(namespaces)).length === 0, 60_000);
   });
+  afterAll(async () => {
+    await api?.close();
+    await node?.[Symbol.asyncDispose]();
+  });
+}
+
+/** As whom the control plane acts; another one than the tests, to try the rights of manifests/control-plane. */
+export function clusterKubeconfig(): string {
+  return process.env['CONTROL_PLANE_KUBECONFIG'] ?? kubeconfig;
+}
+
+/** As an administrator of the cluster; its output. */
+export async function kubectl(...args: string[]): Promise<string> {
+  const { stdout } = await run('kubectl', ['--kubeconfig', kubeconfig, ...args], { timeout: 180_000 });
+  return stdout;
+}
+
+/** The image of these tests, for a node that makes no image itself. */
+export async function loadFixture(node: ClusterNode): Promise<void> {
+  const folder = mkdtempSync(join(tmpdir(), 'fleetkeeper-fixture-'));
+  try {
+    await using podman = new Podman('localhost:1');
+    await podman.importFixture();
+    const archive = join(folder, 'fixture.tar');
+    await podman.run('save', '--output', archive, fixtureImage);
+    await node.load(archive);
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
 }
 
 async function all(of: ResourceType): Promise<readonly KubernetesObject[]> {
@@ -70,6 +122,8 @@ async function all(of: ResourceType): Promise<readonly KubernetesObject[]> {
 
 const site: Site = {
   keepsStopped: false,
+  // The Lease of the one that was killed.
+  takeoverMs: defaultLeaseMs,
   endpoint: /^http:\/\/\d+\.\d+\.\d+\.\d+:\d+$/,
   networkOf: () => expectNamespace,
   objects: async () => {
@@ -93,7 +147,7 @@ export async function startInCluster({ timeScale = 1 } = {}): Promise<ContainerW
     file,
     'browserEnabled: true\ncontainers: {capacity: {cpu: null, memoryGb: null, storageGb: null}}\n',
   );
-  const more = ['--runtime', 'kubernetes', '--kubeconfig', planeKubeconfig ?? '', '--config', file];
+  const more = ['--runtime', 'kubernetes', '--kubeconfig', clusterKubeconfig(), '--config', file];
   const plane = new ControlPlaneProcess(await temporaryFolder(), { timeScale, accounts }, more);
   await plane.start();
   return new ContainerWorld(plane, site);

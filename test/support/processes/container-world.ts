@@ -47,6 +47,8 @@ export interface Site {
   readonly endpoint: RegExp;
   /** Whether the container of a stopped service stays until its next launch. */
   readonly keepsStopped: boolean;
+  /** After a kill -9 of the control plane, its successor does nothing for so long. */
+  readonly takeoverMs: number;
 }
 
 export class ContainerWorld {
@@ -56,6 +58,11 @@ export class ContainerWorld {
   constructor(plane: ControlPlaneProcess, site: Site) {
     this.plane = plane;
     this.site = site;
+  }
+
+  /** Of what a control plane does, also of one that was killed a moment ago. */
+  get #longestMs(): number {
+    return 30_000 + this.site.takeoverMs;
   }
 
   /** As kill -9 and a new start. */
@@ -98,18 +105,20 @@ export class ContainerWorld {
   }
 
   /** Waits until the service has that state, and nothing is under way. */
-  async until(id: string, state: string, key?: string): Promise<Json> {
+  async until(id: string, state: string, key?: string, timeoutMs = this.#longestMs): Promise<Json> {
     let last: Json;
-    return eventually(`service ${state}`, async () => {
+    const isReached = async () => {
       last = (await this.ok('GET', `/services/${id}`, undefined, key)).service;
       return last.state === state && last.operation === null && last;
-    }).catch((error: Error) => {
+    };
+    return eventually(`service ${state}`, isReached, timeoutMs).catch((error: Error) => {
       throw new Error(`${error.message}: ${JSON.stringify(last)}`);
     });
   }
 
   async untilGone(path: string): Promise<void> {
-    await eventually(`${path} gone`, async () => (await this.call('GET', path)).status === 404);
+    const isGone = async () => (await this.call('GET', path)).status === 404;
+    await eventually(`${path} gone`, isGone, this.#longestMs);
   }
 
   /** Runs a command in a service. */

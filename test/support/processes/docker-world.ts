@@ -93,6 +93,7 @@ export class World extends ContainerWorld {
 function siteOf(podman: Podman): Site {
   return {
     keepsStopped: true,
+    takeoverMs: 0,
     endpoint: /^http:\/\/127\.0\.0\.1:\d+$/,
     networkOf: (accountId) => `fleetkeeper-net-${accountId}`,
     objects: async () => ({

@@ -158,7 +158,8 @@ export function useInstalled(): () => Installed {
   return () => installed;
 }
 
-async function loadImage(node: ClusterNode, folder: string): Promise<void> {
+/** The image of this repository. `folder`: for its archive. */
+export async function loadImage(node: ClusterNode, folder: string): Promise<void> {
   const archive = path.join(folder, 'image.tar');
   await using image = new Image();
   await image.build();

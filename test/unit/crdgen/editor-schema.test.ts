@@ -20,6 +20,7 @@ const examples = globSync(
     'examples/fleet/*.yaml',
     'examples/cluster/*.yaml',
     'examples/cost/*.yaml',
+    'examples/one-cluster/fleet.yaml',
     'examples/real/fleet/*.yaml',
     'examples/quickstart.yaml',
   ],

@@ -48,11 +48,13 @@ export class StatisticsHistory {
     const after = measurementOf(containerId, statistics, nowMs);
     this.#latest.set(serviceId, after);
     if (before?.containerId !== containerId) return true;
-    this.#keep(serviceId, {
-      atMs: nowMs,
-      cpuCores: (after.cpuNanos - before.cpuNanos) / (1e6 * Math.max(1, after.atMs - before.atMs)),
-      memoryGb: memoryBytesOf(statistics) / 2 ** 30,
-    });
+    if (statistics.cpu_stats) {
+      this.#keep(serviceId, {
+        atMs: nowMs,
+        cpuCores: (after.cpuNanos - before.cpuNanos) / (1e6 * Math.max(1, after.atMs - before.atMs)),
+        memoryGb: memoryBytesOf(statistics) / 2 ** 30,
+      });
+    }
     if (after.receivedBytes === undefined || before.receivedBytes === undefined) return true;
     return after.receivedBytes - before.receivedBytes > housekeepingBytes;
   }

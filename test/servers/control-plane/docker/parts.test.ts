@@ -153,6 +153,12 @@ describe('the use of a service', () => {
     history.forget('s');
     expect(history.metrics('s', 60, nowMs)).toMatchObject({ samples: [] });
   });
+
+  test('that nobody has measured counts as use, and is no sample of zeros', () => {
+    const history = new StatisticsHistory();
+    expect([0, 60_000].map((ms) => history.add('s', 'c', {}, startMs + ms))).toEqual([true, true]);
+    expect(history.metrics('s', 60, startMs + 120_000)).toMatchObject({ samples: [] });
+  });
 });
 
 describe('the container engine', () => {

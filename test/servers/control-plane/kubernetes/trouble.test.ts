@@ -186,11 +186,44 @@ test('a namespace of that name that somebody else made is left alone', async () 
   expect(await cluster.pods()).toEqual([]);
 });
 
-test('a service of a cluster that measures nothing does not fall asleep, and its metrics say so', async () => {
-  await using cluster = await ClusterWorld.start();
-  const { id } = await cluster.running();
-  const metrics = await cluster.world.ok('GET', `/api/services/${id}/metrics?minutes=15`);
-  expect(metrics).toMatchObject({ simulated: false, samples: [] });
+describe('an idle service', () => {
+  // A minute is a second.
+  const fast = { timeScale: 60 };
+  const sleepy = { sleepAfterMinutes: 2 };
+
+  test('falls asleep and gives its Pod up where the kubelets measure it, and wakes', async () => {
+    await using cluster = await ClusterWorld.start(fast);
+    const { id } = await cluster.running(sleepy);
+    expect((await cluster.until(id, 'sleeping')).endpoint).toBe(null);
+    expect(await cluster.pods()).toEqual([]);
+    expect(await cluster.events(id)).toEqual([
+      expect.stringMatching(/^created by /),
+      'running',
+      'falling asleep: idle for 2 min',
+      'sleeping',
+    ]);
+    await cluster.world.ok('PATCH', `/api/services/${id}/sleep`, { sleepAfterMinutes: null });
+    await cluster.world.act(id, 'start');
+    await cluster.until(id, 'running');
+    expect(await cluster.pods()).toHaveLength(1);
+  });
+
+  test('of a cluster that measures nothing does not fall asleep, and its metrics say so', async () => {
+    await using cluster = await ClusterWorld.start(fast);
+    cluster.server.faults.add({ match: { resource: 'nodes', subresource: 'proxy' }, status: 403 });
+    const { id } = await cluster.running(sleepy);
+    // Where it is not served either, it is asked for at least once a minute. So an idle service would sleep by then, twice over.
+    await expect
+      .poll(() => cluster.server.requests().filter(({ path }) => path.includes('metrics.k8s.io')).length, {
+        timeout: 20_000,
+      })
+      .toBeGreaterThan(5);
+    expect(await cluster.events(id)).not.toContain('sleeping');
+    expect((await cluster.world.service(id)).state).toBe('running');
+    const metrics = await cluster.world.ok('GET', `/api/services/${id}/metrics?minutes=15`);
+    const note = 'this cluster serves no measurements to the control plane';
+    expect(metrics).toMatchObject({ simulated: false, note, samples: [] });
+  });
 });
 
 test('a volume whose class has a fixed size is refused growth with a sentence', async () => {

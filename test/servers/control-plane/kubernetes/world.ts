@@ -38,6 +38,8 @@ interface Options {
   readonly config?: string;
   readonly database?: string;
   readonly log?: string[];
+  /** Default: 1. */
+  readonly timeScale?: number;
 }
 
 export class ClusterWorld implements AsyncDisposable {
@@ -73,7 +75,7 @@ export class ClusterWorld implements AsyncDisposable {
 
   /** Another process with the same database. */
   async open(): Promise<void> {
-    const { config = '', database = ':memory:', log } = this.#options;
+    const { config = '', database = ':memory:', log, timeScale = 1 } = this.#options;
     const metrics = createMetrics();
     const { api, pods } = await connectWithPods({
       kubeconfig: this.server.kubeconfig(dirname(temporaryFile('kubeconfig'))),
@@ -87,6 +89,7 @@ export class ClusterWorld implements AsyncDisposable {
       listen: { host: '127.0.0.1', port: 0 },
       adminListen: { host: '127.0.0.1', port: 0 },
       database,
+      timeScale,
       accounts,
       random: systemRandom,
       clock: systemClock,
@@ -117,6 +120,12 @@ export class ClusterWorld implements AsyncDisposable {
   async running(more: object = {}, as?: string): Promise<Json> {
     const { id } = await this.world.ok('POST', '/api/services', { ...spec, ...more }, as);
     return this.until(id, 'running', as);
+  }
+
+  /** The messages of its events, oldest first. */
+  async events(id: string): Promise<string[]> {
+    const { events } = await this.world.ok('GET', `/api/services/${id}/events`);
+    return events.map(({ message }: Json) => message).toReversed();
   }
 
   async untilGone(at: string): Promise<void> {
