@@ -5,18 +5,25 @@
  *     (none) ── type ──> typed ── type ──> typed ── 300 ms ──> asked ── the address has it ──> (none)
  *     typed or asked ── type ──> typed            typed, asked ── another view ──> (none)
  */
-import type { Clock, Timer } from '../base/clock.ts';
+/** The part of a clock that it needs. */
+interface Delays {
+  after(delayMs: number, run: () => void): Timer;
+}
+
+interface Timer {
+  cancel(): void;
+}
 
 type Query = Readonly<Record<string, string>>;
 
 const typingMs = 300;
 
 export class Typing {
-  readonly #clock: Pick<Clock, 'after'>;
+  readonly #clock: Delays;
   #query: Query | undefined;
   #timer: Timer | undefined;
 
-  constructor(clock: Pick<Clock, 'after'>) {
+  constructor(clock: Delays) {
     this.#clock = clock;
   }
 

@@ -1,18 +1,20 @@
 /** Accounts: whether they are read, how fast the API may be asked, quotas, and what is known of capacity. Pure. */
 import { html, nothing, type TemplateResult } from 'lit-html';
 import { bar } from '../parts/bar.ts';
-import { counted, usd } from '../format.ts';
-import { ago, moment, state, type Now } from '../parts/texts.ts';
+import { counted, sizeText, usd } from '../format.ts';
+import { brakeText } from '../parts/health.ts';
+import { marks } from '../parts/marks.ts';
+import { ago, moment, since, state, withCode, type Now } from '../parts/texts.ts';
 import { linkTo } from '../route.ts';
 import type { AccountFacts, Summary } from '../shapes.ts';
 
 export function accountsView(
-  { accounts, suspended }: Pick<Summary, 'accounts' | 'suspended'>,
+  { accounts, brakes: engaged }: Pick<Summary, 'accounts' | 'brakes'>,
   now: Now,
 ): TemplateResult {
   return html`
     <header class="top"><h1>Accounts</h1></header>
-    ${brakes(suspended)}
+    ${brakes(engaged, now)}
     ${
       accounts.length === 0
         ? html`<section class="panel">
@@ -27,29 +29,38 @@ function quietly({ pollSeconds, longestPollSeconds }: AccountFacts): string {
   return longestPollSeconds > pollSeconds ? `, or ${longestPollSeconds} s while nothing happens` : '';
 }
 
-/** Reasons by which Fleetkeeper stops itself in an account. */
-const ofBrakes: ReadonlySet<string> = new Set([
-  'MassChangeBrake',
-  'MassDrift',
-  'MassFailure',
-  'RemediationBrake',
-]);
-
-function brakes(suspended: Summary['suspended']): TemplateResult | typeof nothing {
-  const engaged = suspended.filter(({ reason }) => ofBrakes.has(reason));
+/** By which Fleetkeeper has stopped itself. */
+function brakes(engaged: Summary['brakes'], now: Now): TemplateResult | typeof nothing {
   if (engaged.length === 0) return nothing;
   return html`<section class="panel" aria-labelledby="brakes">
     <header><h2 id="brakes">Brakes</h2></header>
-    <ul class="body stack">
-      ${engaged.map(
-        ({ reason, count }) =>
-          html`<li>
-            ${state('hold', 'engaged')} <a href=${linkTo(['objects'], { reason })}>${reason}</a>
-            <span class="muted">stops ${counted(count, 'object')}</span>
-          </li>`,
-      )}
-    </ul>
+    ${engaged.map((each) => brake(each, now))}
   </section>`;
+}
+
+function brake(each: Summary['brakes'][number], now: Now): TemplateResult {
+  const { reason, stops, account, count, since: began, message } = each;
+  const place = account === null ? {} : { account };
+  return html`<article class="problem hold">
+    ${marks.hold}
+    <div class="stack">
+      <div class="line">
+        <span
+          ><strong class="reason">${reason}</strong>
+          <span class="muted">${brakeText(stops, each)}</span></span
+        >
+        ${began === null ? nothing : html`<span class="muted small">for ${since(began, now)}</span>`}
+      </div>
+      <p class="text">${withCode(message)}</p>
+      ${
+        count === 0
+          ? nothing
+          : html`<p class="who">
+              <a href=${linkTo(['objects'], { reason, ...place })}>${counted(count, 'object')}</a>
+            </p>`
+      }
+    </div>
+  </article>`;
 }
 
 function account(each: AccountFacts, now: Now): TemplateResult {
@@ -147,17 +158,11 @@ function capacityTable(capacity: AccountFacts['capacity'], now: Now): TemplateRe
       <tbody>
         ${capacity.map((each) => {
           const isScarce = each.state === 'Scarce';
-          const size = [
-            ...(each.gpuCount > 0 ? [`${each.gpuCount} GPU`] : []),
-            ...(each.cpu > 0 ? [`${each.cpu} CPU`] : []),
-            ...(each.memoryGb > 0 ? [`${each.memoryGb} GB`] : []),
-            ...(each.storageGb > 0 ? [`${each.storageGb} GB of storage`] : []),
-          ].join(', ');
           return html`<tr>
             <th scope="row">${state(isScarce ? 'wait' : 'ok', isScarce ? 'full' : 'available')}</th>
             <td class="wide">
               ${[each.region, each.geography].filter((part) => part !== '').join(', ')}
-              <div class="muted small">${size}</div>
+              <div class="muted small">${sizeText(each)}</div>
             </td>
             <td class="wide">
               ${each.failures > 0 ? `refused ${each.failures}×` : ''}

@@ -1,10 +1,10 @@
 /** What everything costs, by whom, and against which budget. Pure. */
 import { html, nothing, type TemplateResult } from 'lit-html';
-import { counted, duration, percent, usd } from '../format.ts';
+import { changeText, counted, duration, percent, sizeText, usd } from '../format.ts';
 import { bar } from '../parts/bar.ts';
 import { healthState } from '../parts/health.ts';
 import { objectHref } from '../parts/links.ts';
-import { perHour } from '../parts/texts.ts';
+import { ago, perHour, type Now } from '../parts/texts.ts';
 import { linkTo } from '../route.ts';
 import type { Budget, Money } from '../shapes.ts';
 
@@ -16,6 +16,7 @@ const labelPrefix = 'label=';
 export function moneyView(
   money: Money,
   onFilter: (query: Readonly<Record<string, string>>) => void,
+  now: Now,
 ): TemplateResult {
   const { total, by, unmanaged, rows, omitted, isComplete } = money;
   const label = by.startsWith(labelPrefix) ? by.slice(labelPrefix.length) : '';
@@ -60,7 +61,7 @@ export function moneyView(
       </section>
       ${mostExpensive(money)}
     </div>
-    ${accounts(money)}
+    ${accounts(money)} ${priceChanges(money, now)}
   `;
 }
 
@@ -248,6 +249,36 @@ function accounts({ accounts: all }: Money): TemplateResult {
                 <td class="number roomy">
                   ${forecastMicros === null ? '–' : `about ${usd(forecastMicros)}`}
                 </td>
+              </tr>`,
+          )}
+        </tbody>
+      </table>
+    </div>
+  </section>`;
+}
+
+function priceChanges({ priceChanges: all }: Money, now: Now): TemplateResult | typeof nothing {
+  if (all.length === 0) return nothing;
+  return html`<section class="panel" aria-labelledby="prices">
+    <header>
+      <h2 id="prices">Price changes</h2>
+      <span class="muted small">of the last 30 days</span>
+    </header>
+    <div class="scroll" tabindex="0" role="region" aria-labelledby="prices">
+      <table>
+        <tbody>
+          ${all.map(
+            ({ account, at, region, geography, gpuModel, beforeMicros, hourlyMicros, ...size }) =>
+              html`<tr>
+                <th scope="row" class="wide">
+                  ${sizeText(size)}${gpuModel === null ? '' : ` (${gpuModel})`}
+                  <div class="muted small">${region}, ${geography} in ${account}</div>
+                </th>
+                <td class="number">
+                  <span class="muted">${usd(beforeMicros)} →</span> ${perHour(hourlyMicros)}
+                </td>
+                <td class="number">${changeText(beforeMicros, hourlyMicros)}</td>
+                <td class="number muted roomy">${ago(at, now)}</td>
               </tr>`,
           )}
         </tbody>
