@@ -96,6 +96,10 @@ export function sizeText(size: {
     .join(', ');
 }
 
+export function upperFirst(text: string): string {
+  return `${text.slice(0, 1).toUpperCase()}${text.slice(1)}`;
+}
+
 /** `1 object`, `2 objects`, `1,200 objects` */
 export function counted(count: number, noun: string, nouns = `${noun}s`): string {
   return `${count.toLocaleString('en-US')} ${count === 1 ? noun : nouns}`;

@@ -151,6 +151,37 @@ test('a list names what it leaves out, and has a way to take a filter back', () 
   expect(remove?.getAttribute('aria-label')).toBe('Remove the filter reason NoCapacity');
 });
 
+test('a list has the sentence of what is not well, in the zone of its reader, and only the reason of the rest', () => {
+  const [well = made.waiting] = made.rows(1);
+  const view = objectsView({ query: {}, total: 2, rows: [made.waiting, well], ...shell }, now);
+  expect(textsOf(view, 'tbody td:nth-child(3)')).toEqual([
+    'NoCapacity Waits since 14:02: no capacity for 4 GPUs in europe; next attempt 14:31; refused 7 times; 3 of 4 candidates are full.',
+    'Running',
+  ]);
+});
+
+test('in the tree, a namespace is named where it begins', () => {
+  const [account, , , , , , web] = made.nodes;
+  if (!account || !web) throw new Error('they are there');
+  const other = Object.assign({}, web, { id: 'ContainerService/lab/web', name: 'lab/web' });
+  const nodes = [
+    Object.assign({}, account, { name: 'shop/default' }),
+    Object.assign({}, web, { name: 'shop/web' }),
+    other,
+  ];
+  const view = treeView({
+    nodes,
+    omitted: 0,
+    isUnfolded: () => true,
+    onFold: () => undefined,
+    treeFocus: new TreeFocus(),
+    onReach: () => undefined,
+    now,
+  });
+  const names = textsOf(view, '.row .name').map((text) => text.split(' ')[0]);
+  expect(names).toEqual(['shop/default', 'web', 'lab/web']);
+});
+
 test('a folded node of the tree shows the worst below it and how many, and an unfolded one its own state', () => {
   const view = (open: readonly string[]) =>
     treeView({
@@ -160,14 +191,15 @@ test('a folded node of the tree shows the worst below it and how many, and an un
       onFold: () => undefined,
       treeFocus: new TreeFocus(),
       onReach: () => undefined,
+      now,
     });
   const rowsOf = (open: readonly string[]) => textsOf(view(open), '.row');
   expect(rowsOf([])).toEqual(['default Account Held Connected']);
   expect(rowsOf(['Account/shop/default'])).toEqual([
     'default Account Healthy Connected',
-    'llm ServiceFleet 3 Waiting RollingOut',
-    'web ContainerService Held InvalidSpec',
-    'notebook ContainerService Suspended Paused',
+    'llm ServiceFleet 3 Waiting RollingOut: Ready.',
+    'web ContainerService Held InvalidSpec: Ready.',
+    'notebook ContainerService Suspended Paused: Ready.',
   ]);
   expect(textOf(view([]))).toContain('3 nodes more are not shown');
 });
@@ -182,6 +214,7 @@ test('a tree is one for a screen reader: items with their level and place, of wh
     onFold: () => undefined,
     treeFocus,
     onReach: () => undefined,
+    now,
   });
   const element = rendered(view);
   const items = Array.from(element.querySelectorAll('[role=tree] [role=treeitem]'));
@@ -206,6 +239,31 @@ test('a fleet shows its slots, with the revision that a slot has and the one it 
   expect(textsOf(view, '[aria-current=step]')).toEqual(['pause of 5 min']);
 });
 
+test('a rollout shows how far it is, and that the rest follows when all its steps are done', () => {
+  const stepsOf = (rollout: object) => {
+    const view = fleetView(
+      { fleet: { ...made.fleet, rollout: { ...made.fleet.rollout, ...rollout } }, slots: made.slots },
+      now,
+    );
+    return [textsOf(view, '[aria-labelledby=rollout] .line')[0], textsOf(view, '[aria-current=step]')];
+  };
+  expect(stepsOf({ revision: 'r7' })).toEqual(['Progress2 of 4 replicas at r7', ['pause of 5 min']]);
+  expect(stepsOf({ revision: 'r7', step: undefined })).toEqual([
+    'Progress2 of 4 replicas at r7',
+    ['all replicas'],
+  ]);
+});
+
+test('what costs are not known is not shown as nothing', () => {
+  const figures = (more: object) =>
+    textsOf(
+      moneyView({ ...made.money, isComplete: false, ...more }, () => undefined, now),
+      '.figures dd',
+    );
+  expect(figures({})).toEqual(['at least $15.52/h', 'at least $11,329.60', '$10,964.00', '3 d 5 h']);
+  expect(figures({ accounts: [] })).toEqual(['not known', 'not known', '–', '–']);
+});
+
 test('a fleet says why replicas are not as they are to be, without a click', () => {
   const waiting = {
     health: 'Waiting',
@@ -227,8 +285,14 @@ test('money shows each budget with what is used, reserved and expected', () => {
   const view = moneyView(made.money, () => undefined, now);
   expect(textsOf(view, '.budget')[0]).toContain('$11.20 of $15.00/h, 74 %, $1.94/h reserved');
   expect(textsOf(view, '.budget')[0]).toContain('$4,870.00 of $6,000.00, 81 %, $5,600.00 expected');
-  expect(textOf(view)).toContain('1 without a known price');
+  expect(textOf(view)).toContain('1 object without a known price');
   expect(textOf(view)).toContain('about $10,964.00');
+  expect(textsOf(view, '.figures > div')).toEqual([
+    'Cost now $15.52/h',
+    'A month of 730 h at this rate $11,329.60',
+    'This month, expected $10,964.00',
+    'Balance lasts 3 d 5 h',
+  ]);
 });
 
 test('an account that fails says why, and since when it was not read', () => {
@@ -250,7 +314,7 @@ const timeline = {
 
 test('a timeline has why each request was sent, and who asked for it', () => {
   const view = timelineView({ ...timeline, mutations: made.mutations }, now);
-  expect(textsOf(view, 'th')).toEqual(['When', 'What', 'Object', 'Why', 'Asked by', 'Outcome', 'Took']);
+  expect(textsOf(view, 'th')).toEqual(['When', 'What', 'Object', 'Why, and who asked', 'Outcome', 'Took']);
   expect(textsOf(view, 'tbody tr').map((text) => text.replace(/ (applied|refused|unknown).*$/, ''))).toEqual([
     '14:11:30 create-service trainer ContainerService in shop Create scale of the fleet llm: schedule nights',
     '14:04:50 patch-service llm-2 ContainerService in shop SpecChanged: image, env.LEVEL rollout of the fleet llm to revision 3',

@@ -106,7 +106,7 @@ function account(each: AccountFacts, now: Now): TemplateResult {
         ? nothing
         : html`<div class="body stack">
             <h3>Quotas</h3>
-            ${quotas.map(quota)}
+            <div class="quotas">${quotas.map(quota)}</div>
           </div>`
     }
     ${
@@ -124,7 +124,7 @@ function condition({ up, isStale, failure, readAt }: AccountFacts): TemplateResu
   if (readAt === null) return state('idle', 'Not read yet');
   if (isStale) return state('idle', 'Stale');
   if (failure !== null || !up) return state('bad', 'Failing');
-  return state('ok', 'Read');
+  return state('ok', 'Connected');
 }
 
 function quota({ resource, used, limit }: AccountFacts['quotas'][number]): TemplateResult {

@@ -63,8 +63,9 @@ function tally(view: ViewName, summary: Summary | undefined): TemplateResult | t
   if (!summary) return nothing;
   const { forPerson, critical } = summary.problems;
   if (view === 'problems' && forPerson > 0)
-    return html`<span class="tally ${critical > 0 ? 'bad' : ''}">${forPerson}</span>`;
-  if (view === 'objects') return html`<span class="tally">${summary.objects.toLocaleString('en-US')}</span>`;
+    return html`<span class="tally ${critical > 0 ? 'bad' : 'wait'}">${forPerson}</span>`;
+  if (view === 'objects')
+    return html`<span class="tally plain">${summary.objects.toLocaleString('en-US')}</span>`;
   return nothing;
 }
 

@@ -109,7 +109,7 @@ export function content(
       );
     case 'tree': {
       const { omitted } = head as { readonly omitted: number };
-      return treeView({ nodes: values as TreeNode[], omitted, ...shell });
+      return treeView({ nodes: values as TreeNode[], omitted, now, ...shell });
     }
     case 'fleet':
       return fleetView({ fleet: head as Fleet, slots: values as Slot[] }, now);

@@ -32,6 +32,7 @@ export function timelineView(model: TimelineModel, now: Now): TemplateResult {
         <h1>Timeline</h1>
         <p>${limits}</p>
       </div>
+      ${times(model.query, now)}
     </header>
     ${filters(model, now)}
     <section class="panel" aria-label="Mutations">
@@ -114,15 +115,18 @@ function filters({ query, accounts, onFilter }: TimelineModel, now: Now): Templa
     >
     ${timeField('From', 'from', from, 0, query, onFilter, now)}
     ${timeField('To', 'to', to, minuteMs - 1000, query, onFilter, now)}
-    <nav class="choices" aria-label="Time">
-      <a
-        href=${linkTo(['timeline'], { object, account })}
-        aria-current=${from === '' && to === '' ? 'true' : 'false'}
-        >all</a
-      >
-      ${spans.map(([name, ms]) => html`<a href=${since({ object, account }, ms, now)}>last ${name}</a>`)}
-    </nav>
   </form>`;
+}
+
+function times(
+  { object = '', account = '', from = '', to = '' }: TimelineModel['query'],
+  now: Now,
+): TemplateResult {
+  const isAll = from === '' && to === '';
+  return html`<nav class="choices" aria-label="Time">
+    <a href=${linkTo(['timeline'], { object, account })} aria-current=${isAll ? 'true' : 'false'}>all</a>
+    ${spans.map(([name, ms]) => html`<a href=${since({ object, account }, ms, now)}>last ${name}</a>`)}
+  </nav>`;
 }
 
 /** From a whole minute on, so that the address is one that can be sent to others. */
@@ -176,8 +180,7 @@ export function mutationsTable(
         <th scope="col">When</th>
         <th scope="col">What</th>
         ${withObject ? html`<th scope="col">Object</th>` : nothing}
-        <th scope="col">Why</th>
-        <th scope="col">Asked by</th>
+        <th scope="col">Why, and who asked</th>
         <th scope="col">Outcome</th>
         <th scope="col" class="number roomy">Took</th>
       </tr>
@@ -191,8 +194,10 @@ export function mutationsTable(
             <td class="muted brief">${exactMoment(each.at, now)}</td>
             <td class="nowrap brief">${each.action}</td>
             ${withObject ? html`<td class="wide object">${objectCell(each.object)}</td>` : nothing}
-            <td class="wide">${each.why ?? html`<span class="muted">–</span>`}</td>
-            <td class="wide">${each.askedBy}</td>
+            <td class="wide">
+              ${each.why ?? html`<span class="muted">–</span>`}
+              ${each.askedBy === '' ? nothing : html`<div class="muted small">${each.askedBy}</div>`}
+            </td>
             <td class="wide">
               ${state(outcomes[each.outcome] ?? 'idle', each.outcome)}
               ${times > 1 ? html`<span class="tag">${times}×</span>` : nothing}
