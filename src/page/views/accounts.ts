@@ -20,7 +20,7 @@ export function accountsView(
         ? html`<section class="panel">
             <div class="empty"><strong>There is no Account</strong></div>
           </section>`
-        : accounts.map((each) => account(each, now))
+        : accounts.map((each) => accountPanel(each, now))
     }
   `;
 }
@@ -63,7 +63,7 @@ function brake(each: Summary['brakes'][number], now: Now): TemplateResult {
   </article>`;
 }
 
-function account(each: AccountFacts, now: Now): TemplateResult {
+function accountPanel(each: AccountFacts, now: Now): TemplateResult {
   const { account: name, failure, quotas, capacity, requests, balanceMicros, burnMicrosPerHour } = each;
   const rows: readonly (readonly [string, unknown])[] = [
     ['Read', html`${ago(each.readAt ?? undefined, now)}, every ${each.pollSeconds} s${quietly(each)}`],
@@ -88,7 +88,10 @@ function account(each: AccountFacts, now: Now): TemplateResult {
   return html`<section class="panel" aria-label=${name}>
     <header>
       <h2><a href=${linkTo(['objects'], { account: name })}>${name}</a></h2>
-      ${condition(each)}
+      <span class="now"
+        >${condition(each)}
+        <a class="small" href=${linkTo(['timeline'], { account: name })}>Timeline</a></span
+      >
     </header>
     <div class="body stack">
       ${failure === null ? nothing : html`<p>${state('bad', failure.reason)} ${failure.message}</p>`}

@@ -75,7 +75,7 @@ function owner({ version, place }: Summary): TemplateResult {
 
 /** While it stops creations and deletions, whoever waits for one has to know. */
 function braked({ brakes }: Summary): TemplateResult | typeof nothing {
-  const [first] = brakes.filter(({ reason }) => reason === 'MassChangeBrake');
+  const first = brakes.find(({ reason }) => reason === 'MassChangeBrake');
   if (!first) return nothing;
   return html`<p class="banner hold" role="alert">
     A brake ${brakeText(first.stops, first)}. <a href=${linkTo(['accounts'])}>Why, and how to continue</a>

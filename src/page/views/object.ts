@@ -43,7 +43,7 @@ export function objectView(answer: ObjectAnswer, now: Now, ofBudget?: Budget): T
       </div>
       ${whatToDo(answer)}
     </section>
-    ${commandsPanel(answer.commands)}
+    ${commandsPanel(answer.commands)} ${drift(answer, now)}
     ${
       ofBudget
         ? html`<ul class="panel">
@@ -55,7 +55,7 @@ export function objectView(answer: ObjectAnswer, now: Now, ofBudget?: Budget): T
       <div class="column">${facts(answer, now)} ${activities(answer, now)} ${days(answer)}</div>
       ${conditions(answer, now)}
     </div>
-    ${drift(answer, now)} ${mutations(answer, now)}
+    ${mutations(answer, now)}
     <details class="panel">
       <summary>Document and status</summary>
       <pre class="document" tabindex="0">${answer.yaml}</pre>
@@ -111,7 +111,7 @@ function facts(
     ['Fleet', fleet && html`<a href=${fleetHref(namespace, owner)}>${owner}</a>`],
     ['Place', geography ?? region],
     ['Image', typeof spec['image'] === 'string' && html`<code>${spec['image']}</code>`],
-    ['Resources', sizeText((spec['resources'] ?? {}) as Parameters<typeof sizeText>[0])],
+    ['Resources', sizeText(spec['resources'] ?? {})],
     ['Endpoint', typeof endpoint === 'string' ? foreignLink(endpoint) : undefined],
     [
       'Cost',

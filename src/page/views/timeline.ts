@@ -32,7 +32,7 @@ export function timelineView(model: TimelineModel, now: Now): TemplateResult {
         <h1>Timeline</h1>
         <p>${limits}</p>
       </div>
-      ${times(model.query, now)}
+      ${timeChoices(model.query, now)}
     </header>
     ${filters(model, now)}
     <section class="panel" aria-label="Mutations">
@@ -118,7 +118,7 @@ function filters({ query, accounts, onFilter }: TimelineModel, now: Now): Templa
   </form>`;
 }
 
-function times(
+function timeChoices(
   { object = '', account = '', from = '', to = '' }: TimelineModel['query'],
   now: Now,
 ): TemplateResult {

@@ -181,6 +181,16 @@ const views = [
   `#/timeline?object=${encodeURIComponent(webKey)}&account=${encodeURIComponent(account)}&from=2026-01-01T00%3A00%3A00.000Z`,
 ];
 
+/** Buttons whose own word is on several lines. */
+const brokenButtons = (page: Page) =>
+  page.evaluate<readonly string[]>(`Array.from(document.querySelectorAll('button'))
+    .filter((button) => {
+      const range = document.createRange();
+      range.selectNodeContents(button);
+      return new Set(Array.from(range.getClientRects(), ({ top }) => Math.round(top))).size > 1;
+    })
+    .map((button) => button.textContent.trim())`);
+
 /** They have the text of others. */
 const mainViews = [
   '#/',
@@ -232,6 +242,7 @@ testInBrowser('no view is wider than its window, with the longest text in every 
       await page.evaluate(`document.querySelectorAll('details').forEach((each) => { each.open = true; })`);
       found.push([width, view, ...(await measured(page))].join(' '));
       wanted.push([width, view, width].join(' '));
+      expect([width, view, ...(await brokenButtons(page))]).toEqual([width, view]);
       if ((await page.locator('main').textContent())?.includes(name('answered', 300))) shown.add(view);
     }
     // The text was there to be measured.
