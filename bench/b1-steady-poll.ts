@@ -165,7 +165,7 @@ function rowsOf(
       what: 'CPU for a poll, as a share of the peer’s',
       values: measured.map(({ cpuSeconds, peerCpuSeconds }) => cpuSeconds / peerCpuSeconds),
       unit: '',
-      target: { atMost: 0.2 },
+      target: { atMost: 0.05 },
       beside: `${shown(1000 * median(measured.map(({ cpuSeconds }) => cpuSeconds)))} ms, peer ${shown(1000 * median(measured.map(({ peerCpuSeconds }) => peerCpuSeconds)))} ms, for ${shown(placed.length)} services`,
     },
     {

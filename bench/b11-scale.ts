@@ -96,6 +96,7 @@ function rowsOf(measured: Measured): Row[] {
     what: `${shown(objects)} objects: ${what}`,
     values,
     unit: 'ms',
+    isOfMachine: true,
     ...(atMost === undefined ? {} : { target: { atMost } }),
   });
   return [

@@ -103,6 +103,7 @@ function rowsOf({ members, quietUs, busyUs, shedMs }: Measured, target: boolean)
     what: `${shown(members)} members: ${what}`,
     values,
     unit,
+    isOfMachine: true,
     ...(atMost === undefined ? {} : { target: { atMost } }),
   });
   return [

@@ -150,12 +150,14 @@ async function rowsOf(workload: Workload): Promise<Row[]> {
       values: paints.map(({ paintMs }) => paintMs / 1000),
       unit: 's',
       target: { atMost: 1 },
+      isOfMachine: true,
     },
     {
       what: 'first problem shown',
       values: paints.map(({ contentMs }) => contentMs / 1000),
       unit: 's',
       target: { atMost: 1 },
+      isOfMachine: true,
     },
     {
       what: 'bytes until then',
@@ -168,6 +170,7 @@ async function rowsOf(workload: Workload): Promise<Row[]> {
       values: cpu.map((each) => each.with - each.without),
       unit: '% of a core',
       target: { atMost: 2 },
+      isOfMachine: true,
       beside: `with ${shown(median(cpu.map((each) => each.with)))} %, without ${shown(median(cpu.map(({ without }) => without)))} %`,
     },
     {
@@ -175,6 +178,7 @@ async function rowsOf(workload: Workload): Promise<Row[]> {
       values: delays.map((ms) => ms / 1000),
       unit: 's',
       target: { atMost: 2 },
+      isOfMachine: true,
       beside: `at most ${shown(Math.max(...delays) / 1000)} s`,
     },
     {

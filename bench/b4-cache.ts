@@ -58,6 +58,7 @@ function rowsOf(
   return [
     {
       ...row(`${shown(objects)} objects: until the cache is filled`, 's', 'seconds'),
+      isOfMachine: true,
       ...(target && { target: { atMost: target.seconds } }),
     },
     row('  CPU', 's', 'cpuSeconds'),

@@ -76,8 +76,8 @@ function rowsOfFlow(
   const cpu = row('  CPU', '%', ours, stock, cpuShare);
   return [
     row(`${shown(perSecond)} events/s: median latency`, 'ms', ours, stock, ({ medianMs }) => medianMs),
-    isTarget ? { ...p99, target: { atMost: 5 } } : p99,
-    isTarget ? { ...cpu, target: { atMost: 40 } } : cpu,
+    isTarget ? { ...p99, target: { atMost: 5 }, isOfMachine: true } : p99,
+    isTarget ? { ...cpu, target: { atMost: 40 }, isOfMachine: true } : cpu,
   ];
 }
 

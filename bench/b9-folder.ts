@@ -71,6 +71,7 @@ function rowsOfSize(size: number, measured: readonly Measured[]): Row[] {
       what: `${shown(size)} documents: ${what}`,
       values,
       unit: 's',
+      isOfMachine: true,
       ...(isSized && { target: { atMost } }),
       beside: isSized ? `${cpu}; Terraform ${peer} s, ${shown(peer / median(values))} times as long` : cpu,
     };
@@ -79,7 +80,7 @@ function rowsOfSize(size: number, measured: readonly Measured[]): Row[] {
     seconds(
       'plan of all that is to be created',
       over(({ plan }) => plan),
-      0.4,
+      0.5,
       terraform.planSeconds,
     ),
     seconds(

@@ -8,6 +8,8 @@ export interface Row {
   readonly target?: { readonly atLeast: number } | { readonly atMost: number };
   /** Requests, writes, refusals, duplicates: the same on every machine, so that a missed target fails `--gate`. */
   readonly isCount?: boolean;
+  /** It follows the speed of the machine, and is compared with that of another run by their yardsticks. */
+  readonly isOfMachine?: boolean;
   /** The theoretical limit, in the same unit. */
   readonly limit?: number;
   /** What it is compared with, or made of. */

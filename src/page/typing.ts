@@ -5,33 +5,33 @@
  *     (none) ── type ──> typed ── type ──> typed ── 300 ms ──> asked ── the address has it ──> (none)
  *     typed or asked ── type ──> typed            typed, asked ── another view ──> (none)
  */
-/** The part of a clock that it needs. */
-interface Delays {
-  after(delayMs: number, run: () => void): Timer;
-}
+type Query = Readonly<Record<string, string>>;
+
+const typingMs = 300;
 
 interface Timer {
   cancel(): void;
 }
 
-type Query = Readonly<Record<string, string>>;
-
-const typingMs = 300;
+interface Timers {
+  /** Calls `run` once, `delayMs` from now. */
+  after(delayMs: number, run: () => void): Timer;
+}
 
 export class Typing {
-  readonly #clock: Delays;
+  readonly #timers: Timers;
   #query: Query | undefined;
   #timer: Timer | undefined;
 
-  constructor(clock: Delays) {
-    this.#clock = clock;
+  constructor(timers: Timers) {
+    this.#timers = timers;
   }
 
   /** `ask` follows the address of the query. */
   type(query: Query, ask: () => void): void {
     this.#timer?.cancel();
     this.#query = query;
-    this.#timer = this.#clock.after(typingMs, () => {
+    this.#timer = this.#timers.after(typingMs, () => {
       this.#timer = undefined;
       ask();
     });

@@ -277,12 +277,13 @@ test('a replica whose volume can not move stays where it is, until it is retired
   await run.kill('SIGTERM');
 });
 
-test('a fleet that is removed leaves its volumes, or deletes all of them', async () => {
-  for (const [retire, spec, left] of [
-    ['Keep', {}, 3],
-    ['Delete', {}, 0],
-    ['Delete', { deletionPolicy: 'Retain' }, 3],
-  ] as const) {
+test.each([
+  ['Keep', {}, 3],
+  ['Delete', {}, 0],
+  ['Delete', { deletionPolicy: 'Retain' }, 3],
+] as const)(
+  'a fleet that is removed, with retire: %s and %j, leaves %i volumes',
+  async (retire, spec, left) => {
     const { plane, fleet } = await world(spec, { retire: 'Keep' });
     // One that no replica has is kept, too.
     await fleet.write('llm.yaml', [llm({ ...spec, replicas: 2 }, { retire: 'Keep' })]);
@@ -293,8 +294,8 @@ test('a fleet that is removed leaves its volumes, or deletes all of them', async
     expect((await fleet.apply('--allow-mass-change')).code).toBe(0);
     expect(await volumesIn(plane)).toHaveLength(left);
     expect([...(await fleet.records()).keys()].filter((key) => !key.startsWith('Account/'))).toEqual([]);
-  }
-});
+  },
+);
 
 test('a fleet that was removed and comes back has the volumes again that were kept', async () => {
   const { plane, fleet } = await world();

@@ -12,7 +12,9 @@
  * nobody sees the answer (reasons.ts). Where that matters, give the engine's machine a proxy.
  */
 import { lookup } from 'node:dns/promises';
+import { imageOf } from './image.ts';
 import { isPrivateAddress } from './private-networks.ts';
+import { sentenceOf } from './reasons.ts';
 
 /** Resolves a name to all of its addresses; rejects when there are none. */
 export type Resolve = (name: string) => Promise<readonly string[]>;
@@ -47,6 +49,13 @@ export class RegistryPolicy {
       return false;
     }
   }
+}
+
+/** Why a service with this image is not accepted, by the image's name alone. */
+export function imageRefusal(image: string, registries: RegistryPolicy): string | undefined {
+  const repository = imageOf(image)?.toPull?.repository;
+  const isRefused = repository !== undefined && registries.refusesByName(repository);
+  return isRefused ? `image: ${sentenceOf('RegistryNotAllowed')}` : undefined;
 }
 
 const dockerHub = 'docker.io';

@@ -12,10 +12,19 @@
  */
 import type { RuntimeRequest } from '../../domain/runtime.ts';
 
+export interface Up {
+  readonly accountId: string;
+  /** Null without a port. */
+  readonly endpoint: string | null;
+  readonly memoryGb: number;
+}
+
 export class Subject {
   readonly id: string;
   /** Undefined while down. */
-  up: { readonly endpoint: string | null } | undefined;
+  up: Up | undefined;
+  /** Of a service, as it was launched last. */
+  memoryGb = 0;
   request: RuntimeRequest | undefined;
   /** Whether somebody should look if the container still runs. */
   isDoubtful = false;

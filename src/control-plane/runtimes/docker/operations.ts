@@ -27,9 +27,10 @@ import type { Egress } from './network/egress.ts';
 import { bridgeName } from './network/egress-rules.ts';
 import { Gpus, type GpuDevice } from './gpus.ts';
 import { imageOf, type Image } from '../containers/image.ts';
+import { LaunchError, textOfError } from '../containers/launch-error.ts';
 import { KeyedLock } from '../containers/keyed-lock.ts';
 import { containerName, formerNetworkName, labels, networkName, volumeName } from './names.ts';
-import { reasonOf, sentenceOf, type LaunchReason, type LaunchStep } from './reasons.ts';
+import { reasonOf, type LaunchStep } from './reasons.ts';
 import type { RegistryPolicy } from '../containers/registry-policy.ts';
 import { withoutSecrets } from '../containers/redaction.ts';
 import type { Launch, Report, RuntimeRequest } from '../../domain/runtime.ts';
@@ -37,20 +38,6 @@ import type { Launch, Report, RuntimeRequest } from '../../domain/runtime.ts';
 const launchAttempts = 3;
 
 type Provision = RuntimeRequest & { readonly kind: 'provision'; readonly launch: Launch };
-
-/**
- * What the owner of the service or volume has to correct. `words`: the engine's message, which only the operator
- * sees.
- */
-class LaunchError extends Error {
-  override readonly name = 'LaunchError';
-  readonly words: string | undefined;
-
-  constructor(reason: LaunchReason | { readonly text: string }, words?: string) {
-    super(typeof reason === 'string' ? sentenceOf(reason) : reason.text);
-    this.words = words;
-  }
-}
 
 /** How real containers are run on this engine. */
 export interface DockerOptions {
@@ -144,19 +131,10 @@ export class Operations {
       if (!(error instanceof LaunchError)) throw error;
       await this.#stop(request);
       await this.tidyNetwork(request.accountId);
-      return { error: this.#errorText(error, request) };
+      return { error: textOfError(error, request, this.#logger) };
     } finally {
       this.#gpus.settle(request.subjectId);
     }
-  }
-
-  /** What the tenant learns. The engine's message is logged with the id that both have. */
-  #errorText({ message, words }: LaunchError, request: RuntimeRequest): string {
-    if (words === undefined) return message;
-    const { id: operation, subjectId: subject } = request;
-    const engine = 'launch' in request ? withoutSecrets(words, request.launch) : words;
-    this.#logger.warn({ subject, operation, reason: message, engine }, 'the container engine refused');
-    return `${message} (operation ${operation})`;
   }
 
   async #made({ subjectId, id }: Provision): Promise<string | undefined> {
@@ -265,7 +243,7 @@ export class Operations {
       await requested('volume', isLast, () => this.#engine.createVolume(volumeName(subjectId), owned));
       return {};
     } catch (error) {
-      if (error instanceof LaunchError) return { error: this.#errorText(error, request) };
+      if (error instanceof LaunchError) return { error: textOfError(error, request, this.#logger) };
       throw error;
     }
   }

@@ -1,26 +1,7 @@
 /** Why something could not be done in the cluster, and who can correct it. */
 import { KubernetesError } from '../../../kubernetes/index.ts';
-import { sentenceOf, type LaunchReason } from './reasons.ts';
-
-/**
- * What the owner of the service or volume has to correct. `detail`: the cluster's own message, which only the operator
- * sees.
- */
-export class LaunchError extends Error {
-  override readonly name = 'LaunchError';
-  readonly detail: string | undefined;
-  /** The Pod has ended, and stays for its logs. */
-  readonly keepsPod: boolean;
-
-  constructor(
-    reason: LaunchReason | { readonly text: string; readonly keepsPod?: boolean },
-    detail?: string,
-  ) {
-    super(typeof reason === 'string' ? sentenceOf(reason) : reason.text);
-    this.detail = detail;
-    this.keepsPod = typeof reason === 'object' && reason.keepsPod === true;
-  }
-}
+import { LaunchError } from '../containers/launch-error.ts';
+import type { LaunchReason } from '../containers/reasons.ts';
 
 /**
  * | the API server answered | that is |

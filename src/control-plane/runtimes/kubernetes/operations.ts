@@ -17,12 +17,12 @@ import type { ControlPlaneConfig } from '../../domain/config.ts';
 import type { Report, RuntimeHost, RuntimeRequest } from '../../domain/runtime.ts';
 import type { VolumeRecord } from '../../store/records.ts';
 import { imageOf, type Image } from '../containers/image.ts';
+import { LaunchError, textOfError } from '../containers/launch-error.ts';
 import { KeyedLock } from '../containers/keyed-lock.ts';
-import { withoutSecrets } from '../containers/redaction.ts';
 import type { RegistryPolicy } from '../containers/registry-policy.ts';
 import type { Cluster } from './cluster.ts';
 import { endpointOf, routeOf, type ServiceObject } from './endpoint.ts';
-import { LaunchError, requested } from './failures.ts';
+import { requested } from './failures.ts';
 import type { KeptLogs } from './kept-logs.ts';
 import { labels, namespaceName, serviceLabels, serviceName, volumeName } from './names.ts';
 import { Namespaces } from './namespaces.ts';
@@ -134,18 +134,9 @@ export class Operations {
       return endpoint === undefined ? {} : { endpoint };
     } catch (error) {
       if (!(error instanceof LaunchError)) throw error;
-      if (!error.keepsPod) await this.#discard(request);
-      return { error: this.#errorText(error, request) };
+      if (!error.isKept) await this.#discard(request);
+      return { error: textOfError(error, request, this.#logger) };
     }
-  }
-
-  /** What the tenant learns. The cluster's message is logged with the id that both have. */
-  #errorText({ message, detail }: LaunchError, request: RuntimeRequest): string {
-    if (detail === undefined) return message;
-    const { id: operation, subjectId: subject } = request;
-    const cluster = 'launch' in request ? withoutSecrets(detail, request.launch) : detail;
-    this.#logger.warn({ subject, operation, reason: message, cluster }, 'the cluster refused');
-    return `${message} (operation ${operation})`;
   }
 
   async #made(request: Provision): Promise<Pod | undefined> {
@@ -249,7 +240,7 @@ export class Operations {
         case 'failed':
           throw new LaunchError(state.reason, state.message);
         case 'ended':
-          throw new LaunchError({ text: state.sentence, keepsPod: true });
+          throw new LaunchError({ text: state.sentence, isKept: true });
         case 'leaving':
           throw new LaunchError({ text: state.sentence });
         case 'waiting': {
@@ -314,7 +305,7 @@ export class Operations {
       }
       return {};
     } catch (error) {
-      if (error instanceof LaunchError) return { error: this.#errorText(error, request) };
+      if (error instanceof LaunchError) return { error: textOfError(error, request, this.#logger) };
       throw error;
     }
   }

@@ -10,7 +10,8 @@
  */
 import type { KubernetesObject } from '../../../kubernetes/index.ts';
 import { containerName } from './names.ts';
-import { reasonOfStart, reasonOfWaiting, sentenceOfPod, type LaunchReason } from './reasons.ts';
+import type { LaunchReason } from '../containers/reasons.ts';
+import { reasonOfStart, reasonOfWaiting, sentenceOfPod } from './reasons.ts';
 
 export interface Pod extends KubernetesObject {
   readonly spec?: { readonly nodeName?: string };

@@ -1,33 +1,8 @@
 /**
- * What a tenant learns of a failed launch or of an end that nobody asked for: a sentence of this table, and no word of
- * the cluster. The cluster repeats what it encountered: addresses of its network, names of its nodes, the answers of
- * servers that only it reaches. The operator finds the cluster's own message in the log, by the id of the operation.
+ * Which sentence a tenant learns of a failed launch (containers/reasons.ts), or of an end that nobody asked for, by the
+ * reasons and messages of the cluster. None of these is repeated.
  */
-const reasons = {
-  ImageNameInvalid: 'the image is not the name of an image',
-  RegistryNotAllowed:
-    'the image is in a registry that this control plane does not pull from: it has a private address, or no public name',
-  ImageNotAvailable:
-    'the image can not be pulled: there is none of that name, or this account has no access to it',
-  ImageNotPulled: 'the image can not be pulled: its registry did not serve it',
-  ImageMissing: "the image is not among the control plane's own images",
-  CommandNotFound: 'the command was not found in the image',
-  CommandNotExecutable: 'the command can not be executed',
-  Unschedulable: 'no node has room for these resources at the moment',
-  VolumeNotCreated: 'the volume could not be created',
-  VolumeNotGrown: 'the volume could not be made larger',
-  NotCreated: 'the container could not be created',
-  NotStarted: 'the container could not be started',
-  TooSlow: 'the container did not start in time',
-} as const;
-
-export type LaunchReason = keyof typeof reasons;
-
-export function sentenceOf(reason: LaunchReason): string {
-  return reasons[reason];
-}
-
-type Form = readonly [RegExp, LaunchReason];
+import { firstOf, sentenceOf, type Form, type LaunchReason } from '../containers/reasons.ts';
 
 const pullForms: readonly Form[] = [
   [
@@ -99,8 +74,4 @@ export function sentenceOfPod(
     return `the container was removed: it wrote more than ${ephemeralStorageGb} GB beside its volume`;
   }
   return Object.hasOwn(ofPod, reason) ? ofPod[reason] : undefined;
-}
-
-function firstOf(forms: readonly Form[], message: string, otherwise: LaunchReason): LaunchReason {
-  return forms.find(([form]) => form.test(message))?.[1] ?? otherwise;
 }

@@ -14,7 +14,8 @@ import {
   type Claim,
 } from './claim.ts';
 import type { Cluster } from './cluster.ts';
-import { isConflict, LaunchError, requested } from './failures.ts';
+import { LaunchError } from '../containers/launch-error.ts';
+import { isConflict, requested } from './failures.ts';
 import { namespaceName, volumeName } from './names.ts';
 import type { Namespaces } from './namespaces.ts';
 import { placeIn } from './places.ts';

@@ -84,11 +84,11 @@ test.each([
     const { id } = await world.ok('POST', '/api/services', { ...spec, environment: { TOKEN: 'secret-1' } });
     const { error } = await settled(world, id);
     const operation = new RegExp(`^${reported} \\(operation ([0-9a-f-]{36})\\)$`).exec(error)?.[1];
-    const line = log.find((one) => one.includes('the container engine refused')) ?? '{}';
+    const line = log.find((one) => one.includes('a request of a tenant was refused')) ?? '{}';
     expect(JSON.parse(line)).toMatchObject({
       subject: id,
       operation,
-      engine: 'no such device as [redacted]',
+      detail: 'no such device as [redacted]',
     });
   },
 );
