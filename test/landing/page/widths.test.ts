@@ -215,41 +215,46 @@ const measured = (page: Page) =>
     return [scrollWidth, ...shown];
   })()`);
 
-testInBrowser('no view is wider than its window, with the longest text in every field', async () => {
-  const { readApi, app } = createPageServer(longFleet(), pageFiles());
-  await app.listen({ host: '127.0.0.1', port: 0 });
-  onTestFinished(async () => {
-    readApi.stop();
-    await app.close();
-  });
-  const url = `http://127.0.0.1:${(app.server.address() as AddressInfo).port}`;
-  const found: string[] = [];
-  const wanted: string[] = [];
-  for (const width of [1280, 768, 360]) {
-    const { page } = await openPage(url, { viewport: { width, height: 800 } });
-    // All nodes of the tree are unfolded.
-    await page.evaluate(
-      `sessionStorage.setItem('unfolded', JSON.stringify(${JSON.stringify([accountKey, fleetKey, webKey].map((id) => [id, true]))}))`,
-    );
-    const shown = new Set<string>();
-    for (const view of views) {
-      await page.goto('about:blank');
-      await page.goto(`${url}/${view}`);
-      await page.locator('main h1, main .empty').first().waitFor();
-      await page.locator('[aria-busy]').waitFor({ state: 'detached' });
-      // What follows from the summary is there, too.
-      await page.getByText('1.2.3, from a folder').waitFor({ state: 'attached' });
-      await page.evaluate(`document.querySelectorAll('details').forEach((each) => { each.open = true; })`);
-      found.push([width, view, ...(await measured(page))].join(' '));
-      wanted.push([width, view, width].join(' '));
-      expect([width, view, ...(await brokenButtons(page))]).toEqual([width, view]);
-      if ((await page.locator('main').textContent())?.includes(name('answered', 300))) shown.add(view);
+testInBrowser(
+  'no view is wider than its window, with the longest text in every field',
+  async () => {
+    const { readApi, app } = createPageServer(longFleet(), pageFiles());
+    await app.listen({ host: '127.0.0.1', port: 0 });
+    onTestFinished(async () => {
+      readApi.stop();
+      await app.close();
+    });
+    const url = `http://127.0.0.1:${(app.server.address() as AddressInfo).port}`;
+    const found: string[] = [];
+    const wanted: string[] = [];
+    for (const width of [1280, 768, 360]) {
+      const { page } = await openPage(url, { viewport: { width, height: 800 } });
+      // All nodes of the tree are unfolded.
+      await page.evaluate(
+        `sessionStorage.setItem('unfolded', JSON.stringify(${JSON.stringify([accountKey, fleetKey, webKey].map((id) => [id, true]))}))`,
+      );
+      const shown = new Set<string>();
+      for (const view of views) {
+        await page.goto('about:blank');
+        await page.goto(`${url}/${view}`);
+        await page.locator('main h1, main .empty').first().waitFor();
+        await page.locator('[aria-busy]').waitFor({ state: 'detached' });
+        // What follows from the summary is there, too.
+        await page.getByText('1.2.3, from a folder').waitFor({ state: 'attached' });
+        await page.evaluate(`document.querySelectorAll('details').forEach((each) => { each.open = true; })`);
+        found.push([width, view, ...(await measured(page))].join(' '));
+        wanted.push([width, view, width].join(' '));
+        expect([width, view, ...(await brokenButtons(page))]).toEqual([width, view]);
+        if ((await page.locator('main').textContent())?.includes(name('answered', 300))) shown.add(view);
+      }
+      // The text was there to be measured.
+      expect([width, mainViews.filter((view) => !shown.has(view))]).toEqual([width, []]);
     }
-    // The text was there to be measured.
-    expect([width, mainViews.filter((view) => !shown.has(view))]).toEqual([width, []]);
-  }
-  expect(found).toEqual(wanted);
-});
+    expect(found).toEqual(wanted);
+    // 48 views are measured.
+  },
+  300_000,
+);
 
 testInBrowser('what is wider than its window is found: the test above can fail', async () => {
   const { readApi, app } = createPageServer(new FakeSource([]), pageFiles());
