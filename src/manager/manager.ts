@@ -31,6 +31,7 @@ import {
   listsOf,
   noNotices,
   type AccountHandle,
+  type EngagedBrake,
   type PassResult,
 } from '../engine/index.ts';
 import { annotations, accountKey, type ObjectKey } from '../resources/index.ts';
@@ -171,6 +172,11 @@ export class Manager {
   /** All budgets, as they are now. */
   budgets(): ReturnType<Money['budgets']> {
     return this.#money?.budgets() ?? [];
+  }
+
+  /** The mass-change brakes that are engaged. */
+  brakes(): readonly EngagedBrake[] {
+    return this.#fleet?.engagedBrakes(this.#accounts.handles()) ?? [];
   }
 
   /** When heartbeats of activity registrations were accepted, in Unix milliseconds by the key of the task; of at most 1,000. */

@@ -52,6 +52,54 @@ export function clockTime(atMs: number, nowMs: number, timeZone?: string, isExac
   return `${shown}, ${time}`;
 }
 
+/** As a field of the browser for a date and a time takes it: `2026-11-27T14:12`, in the reader's zone. Nothing of no time. */
+export function fieldTime(atMs: number, timeZone?: string): string {
+  if (!Number.isFinite(atMs)) return '';
+  const zone = timeZone === undefined ? {} : { timeZone };
+  // Of Sweden, because there dates are written as in ISO 8601.
+  return new Date(atMs).toLocaleString('sv-SE', zone).slice(0, 16).replace(' ', 'T');
+}
+
+/** The time that such a field has; undefined: it has none. */
+export function timeOfField(text: string, timeZone?: string): number | undefined {
+  const asUtc = Date.parse(`${text}Z`);
+  if (Number.isNaN(asUtc)) return undefined;
+  const offsetAt = (ms: number) => Date.parse(`${fieldTime(ms, timeZone)}Z`) - ms;
+  // The zone may have another offset then than at the same time of UTC.
+  return asUtc - offsetAt(asUtc - offsetAt(asUtc));
+}
+
+/** `+20 %`, `−5 %` */
+export function changeText(before: number, after: number): string {
+  if (before <= 0) return '';
+  const share = Math.round((100 * (after - before)) / before);
+  return `${share < 0 ? '−' : '+'}${Math.abs(share).toLocaleString('en-US')} %`;
+}
+
+/** `4 GPU, 16 CPU, 128 GB` */
+export function sizeText(size: {
+  readonly gpuCount?: number;
+  readonly cpu?: number;
+  readonly memoryGb?: number;
+  readonly storageGb?: number;
+}): string {
+  const { gpuCount = 0, cpu = 0, memoryGb = 0, storageGb = 0 } = size;
+  const parts = [
+    [gpuCount, 'GPU'],
+    [cpu, 'CPU'],
+    [memoryGb, 'GB'],
+    [storageGb, 'GB of storage'],
+  ] as const;
+  return parts
+    .filter(([amount]) => amount > 0)
+    .map(([amount, unit]) => `${amount} ${unit}`)
+    .join(', ');
+}
+
+export function upperFirst(text: string): string {
+  return `${text.slice(0, 1).toUpperCase()}${text.slice(1)}`;
+}
+
 /** `1 object`, `2 objects`, `1,200 objects` */
 export function counted(count: number, noun: string, nouns = `${noun}s`): string {
   return `${count.toLocaleString('en-US')} ${count === 1 ? noun : nouns}`;

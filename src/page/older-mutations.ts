@@ -65,8 +65,8 @@ export class OlderMutations {
   }
 
   async #page(fetch: typeof globalThis.fetch, query: Readonly<Record<string, string>>): Promise<Page> {
-    const { object = '', account = '' } = query;
-    const given = Object.entries({ object, account, cursor: this.#cursor ?? '' }).filter(
+    const { object = '', account = '', from = '', to = '' } = query;
+    const given = Object.entries({ object, account, from, to, cursor: this.#cursor ?? '' }).filter(
       ([, value]) => value !== '',
     );
     const parameters = new URLSearchParams([...given, ['limit', String(perPage)]]);

@@ -2,7 +2,7 @@
  * Which view is shown, from the part of the address after `#`. Pure.
  *
  * `#/`, `#/objects?reason=NoCapacity`, `#/objects/KIND/NAMESPACE/NAME`, `#/tree`, `#/fleets/NAMESPACE/NAME`, `#/money`, `#/accounts`,
- * `#/timeline?object=KIND/NAMESPACE/NAME`
+ * `#/timeline?object=KIND/NAMESPACE/NAME&from=TIME&to=TIME`
  */
 
 export type ViewName =

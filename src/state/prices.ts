@@ -21,6 +21,15 @@ export interface ObservedPrice {
   readonly hourlyMicros: number | undefined;
   /** Unix milliseconds. */
   readonly at: number;
+  /** Its last change by more than one per cent. Absent in prices of earlier versions. */
+  readonly moved?: PriceMoved | undefined;
+}
+
+export interface PriceMoved {
+  /** Unix milliseconds. */
+  readonly at: number;
+  /** Micro-USD. */
+  readonly beforeMicros: number;
 }
 
 /** What a request needs whose price may become known, or change, before the response. */
@@ -76,6 +85,8 @@ export interface ShownPrice {
   readonly storageGb?: number;
   readonly hourlyMicros?: number;
   readonly seenAt: string;
+  readonly beforeMicros?: number;
+  readonly movedAt?: string;
 }
 
 const mostShown = 64;
@@ -85,7 +96,15 @@ export function shownPrices(prices: readonly ObservedPrice[]): ShownPrice[] {
   return prices.slice(0, mostShown).map(shownPrice);
 }
 
-function shownPrice({ region, geography, demand, gpuModel, hourlyMicros, at }: ObservedPrice): ShownPrice {
+function shownPrice({
+  region,
+  geography,
+  demand,
+  gpuModel,
+  hourlyMicros,
+  at,
+  moved,
+}: ObservedPrice): ShownPrice {
   const price = {
     region,
     geography,
@@ -96,6 +115,7 @@ function shownPrice({ region, geography, demand, gpuModel, hourlyMicros, at }: O
     ...price,
     ...(gpuModel === undefined ? {} : { gpuModel }),
     ...(hourlyMicros === undefined ? {} : { hourlyMicros }),
+    ...(moved ? { beforeMicros: moved.beforeMicros, movedAt: rfc3339(moved.at) } : {}),
   };
 }
 
@@ -135,7 +155,16 @@ function readPrice(entry: unknown): ObservedPrice | undefined {
     gpuModel: typeof gpuModel === 'string' ? gpuModel : undefined,
     hourlyMicros,
     at,
+    ...movedOf(entry),
   };
+}
+
+function movedOf({ beforeMicros, movedAt }: Partial<Record<keyof ShownPrice, unknown>>): {
+  readonly moved?: PriceMoved;
+} {
+  const at = typeof movedAt === 'string' ? parseRfc3339(movedAt) : undefined;
+  if (at === undefined || !isAmount(beforeMicros) || !Number.isSafeInteger(beforeMicros)) return {};
+  return { moved: { at, beforeMicros } };
 }
 
 function isAmount(value: unknown): value is number {

@@ -236,6 +236,7 @@ export function summary(more: Partial<Summary> = {}): Summary {
     reasons: [{ reason: 'NoCapacity', count: 9, severity: 'warning' }],
     problems: { total: 2, objects: 10, critical: 1, forPerson: 1, first: [...problems] },
     suspended: [{ reason: 'Paused', count: 2 }],
+    brakes: [],
     burnMicrosPerHour: 15_520_000,
     budgets: [...budgets],
     accounts: [account],
@@ -430,7 +431,33 @@ export const money: Money = {
       forecastMicros: 10_964_000_000,
     },
   ],
+  priceChanges: [
+    {
+      account: 'shop/default',
+      at: at(3 * 3600),
+      region: 'standard',
+      geography: 'europe',
+      gpuModel: 'h100',
+      gpuCount: 4,
+      cpu: 16,
+      memoryGb: 128,
+      storageGb: 0,
+      beforeMicros: 1_940_000,
+      hourlyMicros: 2_328_000,
+    },
+  ],
   isComplete: true,
+};
+
+export const brake: Summary['brakes'][number] = {
+  reason: 'MassChangeBrake',
+  stops: 'creations and deletions',
+  namespace: null,
+  account: 'shop/default',
+  count: 3,
+  since: at(630),
+  message:
+    '12 of 40 objects have left the source within a minute: run `fleetkeeper apply --allow-mass-change`',
 };
 
 export const fleet: Fleet = {

@@ -32,15 +32,17 @@ test('they follow behind what the stream shows, each once, page by page to the e
   ]);
   const older = new OlderMutations();
   expect(older.state).toBe('unread');
-  await older.read(fetch, { account: 'shop/default', sort: 'x' });
+  const since = '2026-11-27T14:00:00.000Z';
+  const query = { account: 'shop/default', from: since };
+  await older.read(fetch, { ...query, sort: 'x' });
   expect([older.state, keys(older.behind(newest))]).toEqual(['partly', keys(from(200, 200))]);
-  await older.read(fetch, { account: 'shop/default' });
+  await older.read(fetch, query);
   expect([older.state, keys(older.behind(newest))]).toEqual(['complete', keys(from(200, 210))]);
   await older.read(fetch, {});
   expect(asked.map((each) => new URLSearchParams(each.split('?')[1]).toString())).toEqual([
-    'account=shop%2Fdefault&limit=200',
-    'account=shop%2Fdefault&cursor=c1&limit=200',
-    'account=shop%2Fdefault&cursor=c2&limit=200',
+    'account=shop%2Fdefault&from=2026-11-27T14%3A00%3A00.000Z&limit=200',
+    'account=shop%2Fdefault&from=2026-11-27T14%3A00%3A00.000Z&cursor=c1&limit=200',
+    'account=shop%2Fdefault&from=2026-11-27T14%3A00%3A00.000Z&cursor=c2&limit=200',
   ]);
 });
 

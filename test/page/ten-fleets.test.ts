@@ -48,7 +48,7 @@ async function viewsOf(name: string): Promise<Views> {
     ['#/tree', { head: tree, items: items(tree.nodes) }],
     ['#/money', { head: await get('money'), items: [] }],
     ['#/accounts', { head: summary, items: [] }],
-    ['#/timeline', { head: { limits: 'all' }, items: items(timeline.items) }],
+    ['#/timeline', { head: { limits: 'all', hasMore: false }, items: items(timeline.items) }],
   ]);
   for (const { key } of objects.items.slice(0, 3))
     lives.set(`#/objects/${key}`, { head: await get(`objects/${key}`), items: [] });

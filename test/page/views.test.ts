@@ -151,6 +151,37 @@ test('a list names what it leaves out, and has a way to take a filter back', () 
   expect(remove?.getAttribute('aria-label')).toBe('Remove the filter reason NoCapacity');
 });
 
+test('a list has the sentence of what is not well, in the zone of its reader, and only the reason of the rest', () => {
+  const [well = made.waiting] = made.rows(1);
+  const view = objectsView({ query: {}, total: 2, rows: [made.waiting, well], ...shell }, now);
+  expect(textsOf(view, 'tbody td:nth-child(3)')).toEqual([
+    'NoCapacity Waits since 14:02: no capacity for 4 GPUs in europe; next attempt 14:31; refused 7 times; 3 of 4 candidates are full.',
+    'Running',
+  ]);
+});
+
+test('in the tree, a namespace is named where it begins', () => {
+  const [account, , , , , , web] = made.nodes;
+  if (!account || !web) throw new Error('they are there');
+  const other = Object.assign({}, web, { id: 'ContainerService/lab/web', name: 'lab/web' });
+  const nodes = [
+    Object.assign({}, account, { name: 'shop/default' }),
+    Object.assign({}, web, { name: 'shop/web' }),
+    other,
+  ];
+  const view = treeView({
+    nodes,
+    omitted: 0,
+    isUnfolded: () => true,
+    onFold: () => undefined,
+    treeFocus: new TreeFocus(),
+    onReach: () => undefined,
+    now,
+  });
+  const names = textsOf(view, '.row .name').map((text) => text.split(' ')[0]);
+  expect(names).toEqual(['shop/default', 'web', 'lab/web']);
+});
+
 test('a folded node of the tree shows the worst below it and how many, and an unfolded one its own state', () => {
   const view = (open: readonly string[]) =>
     treeView({
@@ -160,14 +191,15 @@ test('a folded node of the tree shows the worst below it and how many, and an un
       onFold: () => undefined,
       treeFocus: new TreeFocus(),
       onReach: () => undefined,
+      now,
     });
   const rowsOf = (open: readonly string[]) => textsOf(view(open), '.row');
   expect(rowsOf([])).toEqual(['default Account Held Connected']);
   expect(rowsOf(['Account/shop/default'])).toEqual([
     'default Account Healthy Connected',
-    'llm ServiceFleet 3 Waiting RollingOut',
-    'web ContainerService Held InvalidSpec',
-    'notebook ContainerService Suspended Paused',
+    'llm ServiceFleet 3 Waiting RollingOut: Ready.',
+    'web ContainerService Held InvalidSpec: Ready.',
+    'notebook ContainerService Suspended Paused: Ready.',
   ]);
   expect(textOf(view([]))).toContain('3 nodes more are not shown');
 });
@@ -182,6 +214,7 @@ test('a tree is one for a screen reader: items with their level and place, of wh
     onFold: () => undefined,
     treeFocus,
     onReach: () => undefined,
+    now,
   });
   const element = rendered(view);
   const items = Array.from(element.querySelectorAll('[role=tree] [role=treeitem]'));
@@ -206,6 +239,31 @@ test('a fleet shows its slots, with the revision that a slot has and the one it 
   expect(textsOf(view, '[aria-current=step]')).toEqual(['pause of 5 min']);
 });
 
+test('a rollout shows how far it is, and that the rest follows when all its steps are done', () => {
+  const stepsOf = (rollout: object) => {
+    const view = fleetView(
+      { fleet: { ...made.fleet, rollout: { ...made.fleet.rollout, ...rollout } }, slots: made.slots },
+      now,
+    );
+    return [textsOf(view, '[aria-labelledby=rollout] .line')[0], textsOf(view, '[aria-current=step]')];
+  };
+  expect(stepsOf({ revision: 'r7' })).toEqual(['Progress2 of 4 replicas at r7', ['pause of 5 min']]);
+  expect(stepsOf({ revision: 'r7', step: undefined })).toEqual([
+    'Progress2 of 4 replicas at r7',
+    ['all replicas'],
+  ]);
+});
+
+test('what costs are not known is not shown as nothing', () => {
+  const figures = (more: object) =>
+    textsOf(
+      moneyView({ ...made.money, isComplete: false, ...more }, () => undefined, now),
+      '.figures dd',
+    );
+  expect(figures({})).toEqual(['at least $15.52/h', 'at least $11,329.60', '$10,964.00', '3 d 5 h']);
+  expect(figures({ accounts: [] })).toEqual(['not known', 'not known', '–', '–']);
+});
+
 test('a fleet says why replicas are not as they are to be, without a click', () => {
   const waiting = {
     health: 'Waiting',
@@ -224,15 +282,21 @@ test('a fleet says why replicas are not as they are to be, without a click', () 
 });
 
 test('money shows each budget with what is used, reserved and expected', () => {
-  const view = moneyView(made.money, () => undefined);
+  const view = moneyView(made.money, () => undefined, now);
   expect(textsOf(view, '.budget')[0]).toContain('$11.20 of $15.00/h, 74 %, $1.94/h reserved');
   expect(textsOf(view, '.budget')[0]).toContain('$4,870.00 of $6,000.00, 81 %, $5,600.00 expected');
-  expect(textOf(view)).toContain('1 without a known price');
+  expect(textOf(view)).toContain('1 object without a known price');
   expect(textOf(view)).toContain('about $10,964.00');
+  expect(textsOf(view, '.figures > div')).toEqual([
+    'Cost now $15.52/h',
+    'A month of 730 h at this rate $11,329.60',
+    'This month, expected $10,964.00',
+    'Balance lasts 3 d 5 h',
+  ]);
 });
 
 test('an account that fails says why, and since when it was not read', () => {
-  const text = textOf(accountsView({ accounts: [made.account, made.failing], suspended: [] }, now));
+  const text = textOf(accountsView({ accounts: [made.account, made.failing], brakes: [] }, now));
   expect(text).toContain('18.4 of 20 a second; 3 wait; 2 answered with 429');
   expect(text).toContain('Unauthorized the API refuses the key (401)');
   expect(text).toContain('1 h 30 min ago');
@@ -241,6 +305,7 @@ test('an account that fails says why, and since when it was not read', () => {
 const timeline = {
   query: {},
   limits: '',
+  hasMore: false,
   accounts: ['shop/default'],
   older: { state: 'unread', behind: () => [] },
   onOlder: () => undefined,
@@ -249,7 +314,7 @@ const timeline = {
 
 test('a timeline has why each request was sent, and who asked for it', () => {
   const view = timelineView({ ...timeline, mutations: made.mutations }, now);
-  expect(textsOf(view, 'th')).toEqual(['When', 'What', 'Object', 'Why', 'Asked by', 'Outcome', 'Took']);
+  expect(textsOf(view, 'th')).toEqual(['When', 'What', 'Object', 'Why, and who asked', 'Outcome', 'Took']);
   expect(textsOf(view, 'tbody tr').map((text) => text.replace(/ (applied|refused|unknown).*$/, ''))).toEqual([
     '14:11:30 create-service trainer ContainerService in shop Create scale of the fleet llm: schedule nights',
     '14:04:50 patch-service llm-2 ContainerService in shop SpecChanged: image, env.LEVEL rollout of the fleet llm to revision 3',
@@ -279,17 +344,109 @@ test('a timeline is filtered by object and account, and has a way to older ones'
   expect(textsOf(view({ older: { ...older, state: 'complete' } }), 'button')).toEqual([]);
 });
 
-test('brakes that are engaged are on the view of the accounts', () => {
-  const suspended = [
-    { reason: 'MassDrift', count: 3 },
-    { reason: 'Paused', count: 2 },
+test('while older mutations may match, a timeline has a way to them, and does not call itself empty', () => {
+  const query = { object: 'ContainerService/shop/web' };
+  const view = (more: object) =>
+    timelineView({ ...timeline, query, hasMore: true, mutations: [], ...more }, now);
+  expect(textsOf(view({ mutations: made.mutations }), 'button')).toEqual(['Older ones']);
+  const none = view({});
+  expect(textOf(none)).toContain('None of the newest mutations matches');
+  expect(textsOf(none, 'button')).toEqual(['Older ones']);
+  const complete = { state: 'complete', behind: () => [] };
+  expect(textOf(view({ older: complete }))).toContain('Nothing was changed');
+  const found = { state: 'complete', behind: () => made.mutations };
+  expect(textsOf(view({ older: found }), 'tbody tr')).toHaveLength(made.mutations.length);
+});
+
+test.each([
+  ['UTC', '2026-11-27T14:05'],
+  ['Asia/Tokyo', '2026-11-27T23:05'],
+])('a timeline is filtered by time, in the zone of its reader: %s', (timeZone, shown) => {
+  const asked: Readonly<Record<string, string>>[] = [];
+  const query = { account: 'shop/default', from: '2026-11-27T14:05:00.000Z' };
+  const model = {
+    ...timeline,
+    query,
+    mutations: [],
+    onFilter: (next: (typeof asked)[number]) => asked.push(next),
+  };
+  const element = rendered(timelineView(model, { ...now, timeZone }));
+  const field = (name: string) => element.querySelector<HTMLInputElement>(`input[name=${name}]`);
+  expect([field('from')?.value, field('to')?.value]).toEqual([shown, '']);
+  const type = (name: string, value: string) => {
+    const input = field(name);
+    if (!input) throw new Error(`there is no field ${name}`);
+    input.value = value;
+    input.dispatchEvent(new (element.ownerDocument.defaultView?.Event ?? Event)('change'));
+  };
+  // To the end of the minute, so that what is shown at that minute is in it.
+  type('to', shown);
+  type('from', '');
+  expect(asked).toEqual([
+    { ...query, to: '2026-11-27T14:05:59.000Z' },
+    { ...query, from: '' },
+  ]);
+});
+
+test('one click shows what was done in the last ten minutes', () => {
+  const query = { account: 'shop/default', to: '2026-11-26T00:00:00.000Z' };
+  const element = rendered(timelineView({ ...timeline, query, mutations: made.mutations }, now));
+  const links = Array.from(element.querySelectorAll('[aria-label=Time] a'), (link) => [
+    link.textContent?.trim(),
+    link.getAttribute('href'),
+  ]);
+  expect(links.slice(0, 2)).toEqual([
+    ['all', '#/timeline?account=shop%2Fdefault'],
+    ['last 10 min', '#/timeline?account=shop%2Fdefault&from=2026-11-27T14%3A02%3A00.000Z'],
+  ]);
+});
+
+test('brakes that are engaged are on the view of the accounts, with how far they reach, why, and how to continue', () => {
+  const engaged = [
+    made.brake,
+    Object.assign({}, made.brake, { account: null, namespace: null, count: 0, since: null }),
   ];
-  const view = accountsView({ accounts: [made.account], suspended }, now);
-  expect(textsOf(view, '[aria-labelledby=brakes] li')).toEqual(['engaged MassDrift stops 3 objects']);
+  const view = accountsView({ accounts: [made.account], brakes: engaged }, now);
+  const [first, second] = textsOf(view, '[aria-labelledby=brakes] article');
+  expect(first).toBe(
+    'MassChangeBrake stops creations and deletions in shop/default for 10 min ' +
+      '12 of 40 objects have left the source within a minute: run fleetkeeper apply --allow-mass-change 3 objects',
+  );
+  expect(second).toMatch(/^MassChangeBrake stops creations and deletions in the whole fleet 12 of 40/);
+  expect(rendered(view).querySelector('[aria-labelledby=brakes] .who a')?.getAttribute('href')).toBe(
+    '#/objects?reason=MassChangeBrake&account=shop%2Fdefault',
+  );
+});
+
+test('a brake on all creations and deletions is on every view, and one on the drift of some objects is not', () => {
+  const route = { view: 'tree', path: [], query: {} } as const;
+  const model = (reason: string) =>
+    ({
+      route,
+      connection: { is: 'live', heardAt: 0 },
+      summary: made.summary({ brakes: [{ ...made.brake, reason }] }),
+      silentMs: 0,
+      isOutdated: false,
+      onReload: () => undefined,
+      onTry: () => undefined,
+    }) as const;
+  expect(textsOf(frame(model('MassChangeBrake'), '', now), '[role=alert]')).toEqual([
+    'A brake stops creations and deletions in shop/default. Why, and how to continue',
+  ]);
+  expect(textsOf(frame(model('MassDrift'), '', now), '[role=alert]')).toEqual([]);
+});
+
+test('money shows which prices have changed, by how much and when', () => {
+  const view = moneyView(made.money, () => undefined, now);
+  expect(textsOf(view, '[aria-labelledby=prices] tbody tr')).toEqual([
+    '4 GPU, 16 CPU, 128 GB (h100) standard, europe in shop/default $1.94 → $2.33/h +20 % 3 h ago',
+  ]);
+  const none = moneyView({ ...made.money, priceChanges: [] }, () => undefined, now);
+  expect(textsOf(none, '[aria-labelledby=prices]')).toEqual([]);
 });
 
 test('money can be grouped by a label, such as the team', () => {
-  const view = moneyView({ ...made.money, by: 'label=team' }, () => undefined);
+  const view = moneyView({ ...made.money, by: 'label=team' }, () => undefined, now);
   expect(textsOf(view, '#groups')).toEqual(['By label team']);
   expect(rendered(view).querySelector<HTMLInputElement>('input[name=label]')?.value).toBe('team');
 });
@@ -303,7 +460,7 @@ test.each([
   ['label=team', null, undefined],
 ])('what money is spent on by %s leads to the objects of %s', (by, name, href) => {
   const row = { name, things: 2, hourlyMicros: 5, aheadMicros: 5, unpriced: 0 };
-  const view = moneyView({ ...made.money, by, rows: [row] }, () => undefined);
+  const view = moneyView({ ...made.money, by, rows: [row] }, () => undefined, now);
   const link = rendered(view).querySelector('[aria-labelledby=groups] tbody th a');
   expect(link?.getAttribute('href')).toBe(href);
 });

@@ -174,7 +174,9 @@ async function prepare(folder: string): Promise<{ readonly page: string; readonl
     return object.health !== 'Healthy';
   });
   // What is the provider's turn becomes a problem after five minutes.
-  await until('a problem', async () => (await summary()).problems.total > 1);
+  await until('a wait for capacity that lasts', async () =>
+    (await summary()).problems.first.some(({ reason }) => reason === 'CapacityUnavailable'),
+  );
   return { page, planePage: plane.page };
 }
 

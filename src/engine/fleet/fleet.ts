@@ -54,6 +54,16 @@ export interface SourceView {
   readonly lingering: ReadonlyMap<ObjectKey, Gate>;
 }
 
+/** It stops creations and deletions. */
+export interface EngagedBrake {
+  /** A part of the source. Without it and without an account: the whole source. */
+  readonly namespace: string | undefined;
+  /** `namespace/name`: its read lacks too many things. */
+  readonly account: string | undefined;
+  readonly reason: string;
+  readonly message: string;
+}
+
 export class Fleet {
   readonly store: StateStore;
   readonly owner: Owner;
@@ -242,6 +252,24 @@ export class Fleet {
   /** An operator has confirmed a mass change. */
   allowsMassChange(account: string): boolean {
     return this.#massChangeAllowed(account);
+  }
+
+  /** The mass-change brakes that are engaged: of the source or its parts, and of what accounts show. */
+  engagedBrakes(handles: Iterable<AccountHandle>): EngagedBrake[] {
+    const ofSource = Array.from(this.brakes, ([part, { reason, message }]) => ({
+      namespace: part === wholeSource ? undefined : part,
+      account: undefined,
+      reason,
+      message,
+    }));
+    const ofReads = Array.from(handles).flatMap((handle) => {
+      const { current } = handle.informer;
+      const gate = current && this.#readBrake(handle, current);
+      return gate
+        ? [{ namespace: undefined, account: handle.name, reason: gate.reason, message: gate.message }]
+        : [];
+    });
+    return [...ofSource, ...ofReads];
   }
 
   gates(handle: AccountHandle, snapshot: AccountSnapshot): Gates {

@@ -97,11 +97,12 @@ export class PriceBooks {
       // A thing without a price does not contradict others that show one.
       if (before?.hourlyMicros !== undefined && price.hourlyMicros === undefined) continue;
       const beforeMicros = before?.hourlyMicros;
-      if (beforeMicros !== undefined && hasMoved(beforeMicros, price.hourlyMicros ?? 0))
-        moved.push({ price, beforeMicros });
+      const isMove = beforeMicros !== undefined && hasMoved(beforeMicros, price.hourlyMicros ?? 0);
+      if (isMove) moved.push({ price, beforeMicros });
       const isNew = !before || beforeMicros !== price.hourlyMicros || Math.abs(price.at - before.at) >= dayMs;
       isNews ||= isNew;
-      if (isNew) book.observed.set(key, price);
+      const last = isMove ? { at: price.at, beforeMicros } : before?.moved;
+      if (isNew) book.observed.set(key, last ? { ...price, moved: last } : price);
     }
     if (!isNews) return moved;
     book.observed = new Map(newest(book.observed).map((price) => [priceKey(price), price]));

@@ -99,6 +99,8 @@ export const account = declareKind({
             seenAt: z
               .string()
               .describe('When it was last found worth telling: new, changed, or a day later.'),
+            beforeMicros: status.micros('What it cost in an hour before its last change by more than 1 %'),
+            movedAt: status.time.describe('When that change was seen.'),
           })
           .describe('What something of this size costs at this place.'),
       )

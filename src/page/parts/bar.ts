@@ -8,16 +8,18 @@ export interface Bar {
   /** What it will have been at the end. */
   readonly forecast?: number | undefined;
   readonly limit: number;
+  /** The limit is what is wanted: to be near it is no warning. */
+  readonly isProgress?: boolean;
   /** For who can't see it. */
   readonly label: string;
 }
 
 const near = 80;
 
-export function bar({ used, reserved = 0, forecast, limit, label }: Bar): TemplateResult {
+export function bar({ used, reserved = 0, forecast, limit, isProgress = false, label }: Bar): TemplateResult {
   const share = (amount: number) => Math.max(0, Math.min(100, limit > 0 ? (100 * amount) / limit : 100));
   const percent = share(used);
-  const tone = used > limit ? 'over' : percent >= near ? 'near' : 'used';
+  const tone = isProgress ? 'used' : used > limit ? 'over' : percent >= near ? 'near' : 'used';
   const at = forecast === undefined ? undefined : share(forecast);
   return html`<svg class="bar" viewBox="0 0 100 8" preserveAspectRatio="none" role="img" aria-label=${label}>
     ${svg`<rect class=${tone} x="0" y="0" height="8" width=${percent}></rect>

@@ -1,6 +1,6 @@
 /** A health, with its colour, its shape and its word; and a sentence with its times in the reader's zone. */
 import { html, nothing, type TemplateResult } from 'lit-html';
-import type { Health, Row, Sentence } from '../shapes.ts';
+import type { Health, Row, Sentence, Summary } from '../shapes.ts';
 import type { Tone } from './marks.ts';
 import { moment, state, withTimes, type Now } from './texts.ts';
 
@@ -22,6 +22,14 @@ export function healthState(health: Health): TemplateResult {
 
 export function sentence({ parts }: Sentence, now: Now): TemplateResult {
   return html`${parts.map((part) => ('time' in part ? moment(part.time, now) : withTimes(part.text, now)))}`;
+}
+
+/** How far a brake reaches: `stops creations and deletions in shop/default`. */
+export function brakeText(
+  stops: string,
+  { namespace, account }: Pick<Summary['brakes'][number], 'namespace' | 'account'>,
+): string {
+  return `stops ${stops} in ${account ?? namespace ?? 'the whole fleet'}`;
 }
 
 /** Of what is tried again and again. */

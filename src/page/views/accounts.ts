@@ -1,24 +1,26 @@
 /** Accounts: whether they are read, how fast the API may be asked, quotas, and what is known of capacity. Pure. */
 import { html, nothing, type TemplateResult } from 'lit-html';
 import { bar } from '../parts/bar.ts';
-import { counted, usd } from '../format.ts';
-import { ago, moment, state, type Now } from '../parts/texts.ts';
+import { counted, sizeText, usd } from '../format.ts';
+import { brakeText } from '../parts/health.ts';
+import { marks } from '../parts/marks.ts';
+import { ago, moment, since, state, withCode, type Now } from '../parts/texts.ts';
 import { linkTo } from '../route.ts';
 import type { AccountFacts, Summary } from '../shapes.ts';
 
 export function accountsView(
-  { accounts, suspended }: Pick<Summary, 'accounts' | 'suspended'>,
+  { accounts, brakes: engaged }: Pick<Summary, 'accounts' | 'brakes'>,
   now: Now,
 ): TemplateResult {
   return html`
     <header class="top"><h1>Accounts</h1></header>
-    ${brakes(suspended)}
+    ${brakes(engaged, now)}
     ${
       accounts.length === 0
         ? html`<section class="panel">
             <div class="empty"><strong>There is no Account</strong></div>
           </section>`
-        : accounts.map((each) => account(each, now))
+        : accounts.map((each) => accountPanel(each, now))
     }
   `;
 }
@@ -27,32 +29,41 @@ function quietly({ pollSeconds, longestPollSeconds }: AccountFacts): string {
   return longestPollSeconds > pollSeconds ? `, or ${longestPollSeconds} s while nothing happens` : '';
 }
 
-/** Reasons by which Fleetkeeper stops itself in an account. */
-const ofBrakes: ReadonlySet<string> = new Set([
-  'MassChangeBrake',
-  'MassDrift',
-  'MassFailure',
-  'RemediationBrake',
-]);
-
-function brakes(suspended: Summary['suspended']): TemplateResult | typeof nothing {
-  const engaged = suspended.filter(({ reason }) => ofBrakes.has(reason));
+/** By which Fleetkeeper has stopped itself. */
+function brakes(engaged: Summary['brakes'], now: Now): TemplateResult | typeof nothing {
   if (engaged.length === 0) return nothing;
   return html`<section class="panel" aria-labelledby="brakes">
     <header><h2 id="brakes">Brakes</h2></header>
-    <ul class="body stack">
-      ${engaged.map(
-        ({ reason, count }) =>
-          html`<li>
-            ${state('hold', 'engaged')} <a href=${linkTo(['objects'], { reason })}>${reason}</a>
-            <span class="muted">stops ${counted(count, 'object')}</span>
-          </li>`,
-      )}
-    </ul>
+    ${engaged.map((each) => brake(each, now))}
   </section>`;
 }
 
-function account(each: AccountFacts, now: Now): TemplateResult {
+function brake(each: Summary['brakes'][number], now: Now): TemplateResult {
+  const { reason, stops, account, count, since: began, message } = each;
+  const place = account === null ? {} : { account };
+  return html`<article class="problem hold">
+    ${marks.hold}
+    <div class="stack">
+      <div class="line">
+        <span
+          ><strong class="reason">${reason}</strong>
+          <span class="muted">${brakeText(stops, each)}</span></span
+        >
+        ${began === null ? nothing : html`<span class="muted small">for ${since(began, now)}</span>`}
+      </div>
+      <p class="text">${withCode(message)}</p>
+      ${
+        count === 0
+          ? nothing
+          : html`<p class="who">
+              <a href=${linkTo(['objects'], { reason, ...place })}>${counted(count, 'object')}</a>
+            </p>`
+      }
+    </div>
+  </article>`;
+}
+
+function accountPanel(each: AccountFacts, now: Now): TemplateResult {
   const { account: name, failure, quotas, capacity, requests, balanceMicros, burnMicrosPerHour } = each;
   const rows: readonly (readonly [string, unknown])[] = [
     ['Read', html`${ago(each.readAt ?? undefined, now)}, every ${each.pollSeconds} s${quietly(each)}`],
@@ -77,7 +88,10 @@ function account(each: AccountFacts, now: Now): TemplateResult {
   return html`<section class="panel" aria-label=${name}>
     <header>
       <h2><a href=${linkTo(['objects'], { account: name })}>${name}</a></h2>
-      ${condition(each)}
+      <span class="now"
+        >${condition(each)}
+        <a class="small" href=${linkTo(['timeline'], { account: name })}>Timeline</a></span
+      >
     </header>
     <div class="body stack">
       ${failure === null ? nothing : html`<p>${state('bad', failure.reason)} ${failure.message}</p>`}
@@ -95,7 +109,7 @@ function account(each: AccountFacts, now: Now): TemplateResult {
         ? nothing
         : html`<div class="body stack">
             <h3>Quotas</h3>
-            ${quotas.map(quota)}
+            <div class="quotas">${quotas.map(quota)}</div>
           </div>`
     }
     ${
@@ -113,7 +127,7 @@ function condition({ up, isStale, failure, readAt }: AccountFacts): TemplateResu
   if (readAt === null) return state('idle', 'Not read yet');
   if (isStale) return state('idle', 'Stale');
   if (failure !== null || !up) return state('bad', 'Failing');
-  return state('ok', 'Read');
+  return state('ok', 'Connected');
 }
 
 function quota({ resource, used, limit }: AccountFacts['quotas'][number]): TemplateResult {
@@ -147,17 +161,11 @@ function capacityTable(capacity: AccountFacts['capacity'], now: Now): TemplateRe
       <tbody>
         ${capacity.map((each) => {
           const isScarce = each.state === 'Scarce';
-          const size = [
-            ...(each.gpuCount > 0 ? [`${each.gpuCount} GPU`] : []),
-            ...(each.cpu > 0 ? [`${each.cpu} CPU`] : []),
-            ...(each.memoryGb > 0 ? [`${each.memoryGb} GB`] : []),
-            ...(each.storageGb > 0 ? [`${each.storageGb} GB of storage`] : []),
-          ].join(', ');
           return html`<tr>
             <th scope="row">${state(isScarce ? 'wait' : 'ok', isScarce ? 'full' : 'available')}</th>
             <td class="wide">
               ${[each.region, each.geography].filter((part) => part !== '').join(', ')}
-              <div class="muted small">${size}</div>
+              <div class="muted small">${sizeText(each)}</div>
             </td>
             <td class="wide">
               ${each.failures > 0 ? `refused ${each.failures}×` : ''}

@@ -2,10 +2,11 @@
 import { html, nothing, type TemplateResult } from 'lit-html';
 import { repeat } from 'lit-html/directives/repeat.js';
 import { counted, duration } from '../format.ts';
+import { bar } from '../parts/bar.ts';
 import { commandsPanel } from '../parts/commands.ts';
 import { healthState, sentence, tones } from '../parts/health.ts';
 import { objectHref } from '../parts/links.ts';
-import { marks } from '../parts/marks.ts';
+import { marks, type Tone } from '../parts/marks.ts';
 import { ago, state, withTimes, type Now } from '../parts/texts.ts';
 import type { Fleet, Slot } from '../shapes.ts';
 
@@ -58,7 +59,7 @@ export function fleetView({ fleet, slots }: FleetModel, now: Now): TemplateResul
         <dd>${number('drainingReplicas')}</dd>
       </div>
     </dl>
-    ${rollout(fleet)}
+    ${rollout(fleet, updated, wanted)}
     <section class="panel" aria-labelledby="slots">
       <header><h2 id="slots">Replicas</h2></header>
       <div class="body slots">
@@ -66,7 +67,7 @@ export function fleetView({ fleet, slots }: FleetModel, now: Now): TemplateResul
         ${slots.length === 0 ? html`<span class="muted">There is none.</span>` : nothing}
       </div>
     </section>
-    ${revisions(fleet, now)} ${commandsPanel(fleet.commands)}
+    ${commandsPanel(fleet.commands)} ${revisions(fleet, now)}
   `;
 }
 
@@ -106,28 +107,39 @@ function cell(slot: Slot): TemplateResult {
   </a>`;
 }
 
-function rollout({ rollout: now, steps }: Fleet): TemplateResult | typeof nothing {
+/** `updated` of the `wanted` replicas have its revision. */
+function rollout(
+  { rollout: now, steps }: Fleet,
+  updated: number,
+  wanted: number,
+): TemplateResult | typeof nothing {
   if (now === null) return nothing;
-  // It counts from 1; without one, all steps are done.
+  // It counts from 1; without one, all steps are done, and the rest of the replicas follow.
   const at = typeof now['step'] === 'number' ? now['step'] - 1 : steps.length;
   const phase = textIn(now['phase']);
   const hasFailed = failedPhases.has(phase);
+  const revision = textIn(now['revision']);
+  const progress = `${updated} of ${counted(wanted, 'replica')}${revision === '' ? '' : ` at ${revision}`}`;
   return html`<section class="panel" aria-labelledby="rollout">
     <header>
       <h2 id="rollout">Rollout</h2>
-      ${hasFailed ? state('bad', phase) : html`<span>${phase}</span>`}
+      ${state(hasFailed ? 'bad' : (phaseTones.get(phase) ?? 'idle'), phase)}
     </header>
     <div class="body stack">
+      <div>
+        <div class="line small"><span class="muted">Progress</span><span>${progress}</span></div>
+        ${bar({ used: updated, limit: wanted, isProgress: true, label: progress })}
+      </div>
       ${
         steps.length === 0
           ? nothing
           : html`<ol class="steps">
-              ${steps.map((step, index) => {
+              ${[...steps.map(stepText), 'all replicas'].map((text, index) => {
                 const isNow = index === at;
                 // Of a revision that has failed, no step is good news.
                 const tone = hasFailed ? 'idle' : index < at ? 'ok' : isNow ? 'busy' : 'idle';
                 return html`<li aria-current=${isNow ? 'step' : 'false'}>
-                  <span class="state ${tone}">${marks[tone]}${stepText(step)}</span>
+                  <span class="state ${tone}">${marks[tone]}${text}</span>
                 </li>`;
               })}
             </ol>`
@@ -137,6 +149,12 @@ function rollout({ rollout: now, steps }: Fleet): TemplateResult | typeof nothin
   </section>`;
 }
 
+const phaseTones = new Map<string, Tone>([
+  ['Progressing', 'busy'],
+  ['Analysing', 'busy'],
+  ['Paused', 'hold'],
+  ['Frozen', 'hold'],
+]);
 const failedPhases = new Set(['RollingBack', 'RolledBack']);
 
 function textIn(value: unknown): string {

@@ -8,6 +8,7 @@ import {
   outdatedBanner,
   type Connected,
 } from '../parts/layout.ts';
+import { brakeText } from '../parts/health.ts';
 import { moment, type Now } from '../parts/texts.ts';
 import { linkTo, titleOf, type Route, type ViewName } from '../route.ts';
 import type { Summary } from '../shapes.ts';
@@ -42,7 +43,7 @@ export function frame(model: FrameModel, content: unknown, now: Now): TemplateRe
   const connection = connectionState(model, live);
   const footer = summary ? owner(summary) : nothing;
   const banners = html`${connectionBanner(model)} ${summary ? manager(summary, now) : nothing}
-  ${outdatedBanner(model)}`;
+  ${summary && route.view !== 'accounts' ? braked(summary) : nothing} ${outdatedBanner(model)}`;
   const title = titleOf(route);
   return layout({ name: 'Fleetkeeper', title, connection, links, footer, banners }, content);
 }
@@ -62,13 +63,23 @@ function tally(view: ViewName, summary: Summary | undefined): TemplateResult | t
   if (!summary) return nothing;
   const { forPerson, critical } = summary.problems;
   if (view === 'problems' && forPerson > 0)
-    return html`<span class="tally ${critical > 0 ? 'bad' : ''}">${forPerson}</span>`;
-  if (view === 'objects') return html`<span class="tally">${summary.objects.toLocaleString('en-US')}</span>`;
+    return html`<span class="tally ${critical > 0 ? 'bad' : 'wait'}">${forPerson}</span>`;
+  if (view === 'objects')
+    return html`<span class="tally plain">${summary.objects.toLocaleString('en-US')}</span>`;
   return nothing;
 }
 
 function owner({ version, place }: Summary): TemplateResult {
   return html`<span>${version}, ${place === 'folder' ? 'from a folder' : 'from a cluster'}</span>`;
+}
+
+/** While it stops creations and deletions, whoever waits for one has to know. */
+function braked({ brakes }: Summary): TemplateResult | typeof nothing {
+  const first = brakes.find(({ reason }) => reason === 'MassChangeBrake');
+  if (!first) return nothing;
+  return html`<p class="banner hold" role="alert">
+    A brake ${brakeText(first.stops, first)}. <a href=${linkTo(['accounts'])}>Why, and how to continue</a>
+  </p>`;
 }
 
 /** That nobody is at work is no detail. */

@@ -41,7 +41,7 @@ export interface Shell {
 
 const kept = {
   objects: ['q', 'kind', 'namespace', 'reason', 'health', 'account', 'fleet', 'label', 'sort', 'cursor'],
-  timeline: ['object', 'account'],
+  timeline: ['object', 'account', 'from', 'to'],
   tree: ['account', 'fleet'],
   money: ['by'],
 } as const;
@@ -109,19 +109,19 @@ export function content(
       );
     case 'tree': {
       const { omitted } = head as { readonly omitted: number };
-      return treeView({ nodes: values as TreeNode[], omitted, ...shell });
+      return treeView({ nodes: values as TreeNode[], omitted, now, ...shell });
     }
     case 'fleet':
       return fleetView({ fleet: head as Fleet, slots: values as Slot[] }, now);
     case 'money':
-      return moneyView(head as Money, shell.onFilter);
+      return moneyView(head as Money, shell.onFilter, now);
     case 'accounts':
       return accountsView(head as Summary, now);
     case 'timeline': {
-      const { limits } = head as { readonly limits: string };
+      const { limits, hasMore } = head as { readonly limits: string; readonly hasMore: boolean };
       const accounts = summary?.accounts.map(({ account }) => account) ?? [];
       const mutations = values as Mutation[];
-      return timelineView({ query: route.query, mutations, limits, accounts, older, ...shell }, now);
+      return timelineView({ query: route.query, mutations, limits, hasMore, accounts, older, ...shell }, now);
     }
   }
 }

@@ -1,10 +1,10 @@
 /** What everything costs, by whom, and against which budget. Pure. */
 import { html, nothing, type TemplateResult } from 'lit-html';
-import { counted, duration, percent, usd } from '../format.ts';
+import { changeText, counted, duration, percent, sizeText, usd } from '../format.ts';
 import { bar } from '../parts/bar.ts';
 import { healthState } from '../parts/health.ts';
 import { objectHref } from '../parts/links.ts';
-import { perHour } from '../parts/texts.ts';
+import { ago, perHour, type Now } from '../parts/texts.ts';
 import { linkTo } from '../route.ts';
 import type { Budget, Money } from '../shapes.ts';
 
@@ -16,6 +16,7 @@ const labelPrefix = 'label=';
 export function moneyView(
   money: Money,
   onFilter: (query: Readonly<Record<string, string>>) => void,
+  now: Now,
 ): TemplateResult {
   const { total, by, unmanaged, rows, omitted, isComplete } = money;
   const label = by.startsWith(labelPrefix) ? by.slice(labelPrefix.length) : '';
@@ -24,12 +25,12 @@ export function moneyView(
     <header class="top">
       <div>
         <h1>Money</h1>
-        <p>${headline(money)}${total.unpriced > 0 ? `; ${total.unpriced} without a known price` : ''}</p>
+        <p>${headline(money)}</p>
       </div>
       ${groupings(by, label, onFilter)}
     </header>
     ${isComplete ? nothing : html`<p class="banner">An account can't be read, so not everything is counted.</p>`}
-    ${budgets(money)}
+    ${figures(money)} ${budgets(money)}
     <div class="grid2">
       <section class="panel" aria-labelledby="groups">
         <header><h2 id="groups">By ${grouping}</h2></header>
@@ -60,7 +61,7 @@ export function moneyView(
       </section>
       ${mostExpensive(money)}
     </div>
-    ${accounts(money)}
+    ${accounts(money)} ${priceChanges(money, now)}
   `;
 }
 
@@ -69,16 +70,15 @@ function groupings(
   label: string,
   onFilter: (query: Readonly<Record<string, string>>) => void,
 ): TemplateResult {
-  return html`<nav class="filters" aria-label="Grouping">
-    ${sorts.map(
-      (name) =>
-        html`<a
-          class="button"
-          href=${linkTo(['money'], { by: name })}
-          aria-current=${name === by ? 'true' : 'false'}
-          >by ${name}</a
-        >`,
-    )}
+  return html`<div class="filters">
+    <nav class="choices" aria-label="Grouping">
+      ${sorts.map(
+        (name) =>
+          html`<a href=${linkTo(['money'], { by: name })} aria-current=${name === by ? 'true' : 'false'}
+            >by ${name}</a
+          >`,
+      )}
+    </nav>
     <input
       name="label"
       maxlength="300"
@@ -90,15 +90,38 @@ function groupings(
         onFilter(key === '' ? {} : { by: `${labelPrefix}${key}` });
       }}
     />
-  </nav>`;
+  </div>`;
 }
 
 /** An account that can't be read costs something all the same. */
-function headline({ total, accounts: all, isComplete }: Money): string {
-  const known = all.filter(({ burnMicrosPerHour }) => burnMicrosPerHour !== null);
-  if (!isComplete && known.length === 0) return 'Not known: no account could be read yet';
-  const sums = `${usd(total.hourlyMicros)} an hour now, about ${usd(total.hourlyMicros * 730)} a month of 730 h`;
-  return isComplete ? sums : `At least ${sums}`;
+function headline({ total }: Money): string {
+  return total.unpriced > 0 ? `${counted(total.unpriced, 'object')} without a known price` : '';
+}
+
+function figures({ total, accounts: all, isComplete }: Money): TemplateResult {
+  const isKnown = isComplete || all.some(({ burnMicrosPerHour }) => burnMicrosPerHour !== null);
+  const least = isComplete ? '' : 'at least ';
+  const runways = all.flatMap(({ runwaySeconds }) => runwaySeconds ?? []);
+  const months = all.flatMap(({ forecastMicros }) => forecastMicros ?? []);
+  const sum = months.reduce((left, micros) => left + micros, 0);
+  return html`<dl class="figures">
+    <div>
+      <dt>Cost now</dt>
+      <dd>${isKnown ? html`${least}${usd(total.hourlyMicros)}<small>/h</small>` : 'not known'}</dd>
+    </div>
+    <div>
+      <dt>A month of 730 h at this rate</dt>
+      <dd>${isKnown ? `${least}${usd(total.hourlyMicros * 730)}` : 'not known'}</dd>
+    </div>
+    <div>
+      <dt>This month, expected</dt>
+      <dd>${months.length === all.length && all.length > 0 ? usd(sum) : '–'}</dd>
+    </div>
+    <div>
+      <dt>Balance lasts</dt>
+      <dd>${runways.length === 0 ? '–' : duration(1000 * Math.min(...runways))}</dd>
+    </div>
+  </dl>`;
 }
 
 /** Of what a fleet owns. */
@@ -118,10 +141,7 @@ function groupLink(by: string, name: string | null): unknown {
 
 function costLine(name: unknown, things: number, micros: number, total: number): TemplateResult {
   return html`<tr>
-    <th scope="row" class="wide">
-      ${name}
-      <div class="muted small">${counted(things, 'object')}</div>
-    </th>
+    <th scope="row" class="wide">${name} <span class="muted small">${counted(things, 'object')}</span></th>
     <td class="number">${perHour(micros)}</td>
     <td class="number muted">${percent(micros, total)}</td>
   </tr>`;
@@ -137,8 +157,7 @@ function mostExpensive({ mostExpensive: rows }: Money): TemplateResult {
             ({ key, name, kind, hourlyMicros, health }) =>
               html`<tr>
                 <td class="wide">
-                  <a href=${objectHref(key)}>${name}</a>
-                  <div class="muted small">${kind}</div>
+                  <a href=${objectHref(key)}>${name}</a> <span class="muted small">${kind}</span>
                 </td>
                 <td>${healthState(health)}</td>
                 <td class="number">${hourlyMicros === null ? '–' : perHour(hourlyMicros)}</td>
@@ -248,6 +267,36 @@ function accounts({ accounts: all }: Money): TemplateResult {
                 <td class="number roomy">
                   ${forecastMicros === null ? '–' : `about ${usd(forecastMicros)}`}
                 </td>
+              </tr>`,
+          )}
+        </tbody>
+      </table>
+    </div>
+  </section>`;
+}
+
+function priceChanges({ priceChanges: all }: Money, now: Now): TemplateResult | typeof nothing {
+  if (all.length === 0) return nothing;
+  return html`<section class="panel" aria-labelledby="prices">
+    <header>
+      <h2 id="prices">Price changes</h2>
+      <span class="muted small">of the last 30 days</span>
+    </header>
+    <div class="scroll" tabindex="0" role="region" aria-labelledby="prices">
+      <table>
+        <tbody>
+          ${all.map(
+            ({ account, at, region, geography, gpuModel, beforeMicros, hourlyMicros, ...size }) =>
+              html`<tr>
+                <th scope="row" class="wide">
+                  ${sizeText(size)}${gpuModel === null ? '' : ` (${gpuModel})`}
+                  <div class="muted small">${region}, ${geography} in ${account}</div>
+                </th>
+                <td class="number">
+                  <span class="muted">${usd(beforeMicros)} →</span> ${perHour(hourlyMicros)}
+                </td>
+                <td class="number">${changeText(beforeMicros, hourlyMicros)}</td>
+                <td class="number muted roomy">${ago(at, now)}</td>
               </tr>`,
           )}
         </tbody>

@@ -1,5 +1,6 @@
 /** One object: a sentence on why it is as it is; then drift, protection, what was done, cost, and its document. Pure. */
 import { html, nothing, type TemplateResult } from 'lit-html';
+import { sizeText } from '../format.ts';
 import { commandsPanel } from '../parts/commands.ts';
 import { badges, healthState, lastAnswer, sentence } from '../parts/health.ts';
 import type { Tone } from '../parts/marks.ts';
@@ -39,10 +40,10 @@ export function objectView(answer: ObjectAnswer, now: Now, ofBudget?: Budget): T
         ${lastAnswer(object.sentence.answer, now)}
         ${plan.meaning === '' ? nothing : html`<p class="muted">${withCode(plan.meaning)}</p>`}
         ${notAsDeclared(answer)} ${nextTimes(answer, now)}
-        ${plan.remedy === '' ? nothing : html`<p>${withCode(plan.remedy)}</p>`}
-        ${turnText(plan.turn, object.severity)}
       </div>
+      ${whatToDo(answer)}
     </section>
+    ${commandsPanel(answer.commands)} ${drift(answer, now)}
     ${
       ofBudget
         ? html`<ul class="panel">
@@ -50,11 +51,11 @@ export function objectView(answer: ObjectAnswer, now: Now, ofBudget?: Budget): T
           </ul>`
         : nothing
     }
-    <div class="grid2">
+    <div class="grid2 uneven">
       <div class="column">${facts(answer, now)} ${activities(answer, now)} ${days(answer)}</div>
       ${conditions(answer, now)}
     </div>
-    ${drift(answer, now)} ${mutations(answer, now)} ${commandsPanel(answer.commands)}
+    ${mutations(answer, now)}
     <details class="panel">
       <summary>Document and status</summary>
       <pre class="document" tabindex="0">${answer.yaml}</pre>
@@ -77,6 +78,14 @@ function nextTimes({ plan, object }: ObjectAnswer, now: Now): TemplateResult | t
   return html`<ul class="reasons">
     ${known.map(({ at, what }) => html`<li>At ${moment(at ?? undefined, now)}: ${what}</li>`)}
   </ul>`;
+}
+
+function whatToDo({ plan, object }: ObjectAnswer): TemplateResult | typeof nothing {
+  const turn = turnText(plan.turn, object.severity);
+  if (plan.remedy === '' && turn === nothing) return nothing;
+  return html`<div class="body stack">
+    ${turn} ${plan.remedy === '' ? nothing : html`<p class="text">${withCode(plan.remedy)}</p>`}
+  </div>`;
 }
 
 /** What only informs is no call for help. */
@@ -102,7 +111,7 @@ function facts(
     ['Fleet', fleet && html`<a href=${fleetHref(namespace, owner)}>${owner}</a>`],
     ['Place', geography ?? region],
     ['Image', typeof spec['image'] === 'string' && html`<code>${spec['image']}</code>`],
-    ['Resources', resourcesOf(spec['resources'])],
+    ['Resources', sizeText(spec['resources'] ?? {})],
     ['Endpoint', typeof endpoint === 'string' ? foreignLink(endpoint) : undefined],
     [
       'Cost',
@@ -131,20 +140,6 @@ function facts(
       )}
     </dl>
   </section>`;
-}
-
-/** `8 GPU, 64 CPU, 512 GB`, of what has such. */
-function resourcesOf(resources: unknown): string {
-  const { gpuCount = 0, cpu = 0, memoryGb = 0 } = (resources ?? {}) as Readonly<Record<string, number>>;
-  const parts = [
-    [gpuCount, 'GPU'],
-    [cpu, 'CPU'],
-    [memoryGb, 'GB'],
-  ] as const;
-  return parts
-    .filter(([amount]) => amount > 0)
-    .map(([amount, unit]) => `${amount} ${unit}`)
-    .join(', ');
 }
 
 /** Conditions that are good news when they are True. */

@@ -2,7 +2,7 @@
 import { html, nothing, type TemplateResult } from 'lit-html';
 import { repeat } from 'lit-html/directives/repeat.js';
 import { counted } from '../format.ts';
-import { badges, healthState } from '../parts/health.ts';
+import { badges, healthState, sentence } from '../parts/health.ts';
 import { objectHref } from '../parts/links.ts';
 import { breakable, perHour, since, type Now } from '../parts/texts.ts';
 import { linkTo } from '../route.ts';
@@ -66,7 +66,7 @@ export function objectsView(model: ObjectsModel, now: Now): TemplateResult {
 }
 
 export function objectsTable(rows: readonly Row[], now: Now): TemplateResult {
-  return html`<table class="list">
+  return html`<table class="list objects">
     <thead>
       <tr>
         <th scope="col">State</th>
@@ -87,17 +87,27 @@ export function objectsTable(rows: readonly Row[], now: Now): TemplateResult {
 }
 
 function line(row: Row, now: Now): TemplateResult {
-  const { key, kind, namespace, name, health, reason, hourlyMicros, sentence, geography, region } = row;
+  const { key, kind, namespace, name, health, reason, hourlyMicros, geography, region } = row;
   const place = geography ?? region;
   return html`<tr>
     <td>${healthState(health)}</td>
     <td class="wide">
-      <a href=${objectHref(key, row.replicas !== null)}>${name}</a>
-      <div class="muted small">
-        ${breakable(kind)} in ${namespace}${place === null ? '' : `, ${place}`} ${badges(row)}
+      <div class="named">
+        <span><a href=${objectHref(key, row.replicas !== null)}>${name}</a> ${badges(row)}</span>
+        <span class="muted small"
+          >${breakable(kind)} in ${namespace}${place === null ? '' : `, ${place}`}</span
+        >
       </div>
     </td>
-    <td class="wide"><span title=${sentence.text}>${breakable(reason)}</span></td>
+    <td class=${health === 'Healthy' ? 'wide well' : 'wide'}>
+      <span title=${row.sentence.text}>${breakable(reason)}</span>
+      ${
+        // Of what is well, the reason is enough.
+        health === 'Healthy'
+          ? nothing
+          : html`<div class="muted small short">${sentence(row.sentence, now)}</div>`
+      }
+    </td>
     <td class="number roomy">
       ${hourlyMicros === null ? html`<span class="muted">–</span>` : perHour(hourlyMicros)}
     </td>

@@ -111,7 +111,8 @@ function figures({ objects, health, burnMicrosPerHour, accounts }: Summary): Tem
       const count = (health[each] ?? 0).toLocaleString('en-US');
       const value =
         each === 'Healthy' ? html`${count} <small>of ${objects.toLocaleString('en-US')}</small>` : count;
-      return figure(each, value, linkTo(['objects'], { health: each }), tones[each] === 'bad' ? 'bad' : '');
+      const tone = (health[each] ?? 0) === 0 ? 'zero' : tones[each] === 'bad' ? 'bad' : '';
+      return figure(each, value, linkTo(['objects'], { health: each }), tone);
     })}
     ${figure('Cost now', burnMicrosPerHour === null ? 'unknown' : html`${usd(burnMicrosPerHour)}<small>/h</small>`, linkTo(['money']))}
     ${figure('Balance lasts', runways.length === 0 ? '–' : duration(1000 * Math.min(...runways)), linkTo(['money']))}

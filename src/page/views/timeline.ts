@@ -1,6 +1,7 @@
 /** Mutations, newest first: when, what, why, and what became of them. Pure. */
 import { html, nothing, type TemplateResult } from 'lit-html';
 import { repeat } from 'lit-html/directives/repeat.js';
+import { counted, fieldTime, timeOfField } from '../format.ts';
 import { objectLink } from '../parts/links.ts';
 import { breakable, exactMoment, state, withTimes, type Now } from '../parts/texts.ts';
 import type { Tone } from '../parts/marks.ts';
@@ -12,6 +13,8 @@ export interface TimelineModel {
   readonly query: Readonly<Record<string, string>>;
   readonly mutations: readonly Mutation[];
   readonly limits: string;
+  /** Behind those that were looked through for `mutations`. */
+  readonly hasMore: boolean;
   /** Whose mutations may be asked for. */
   readonly accounts: readonly string[];
   readonly older: Pick<OlderMutations, 'state' | 'behind'>;
@@ -21,49 +24,59 @@ export interface TimelineModel {
 }
 
 export function timelineView(model: TimelineModel, now: Now): TemplateResult {
-  const { query, mutations, limits, older, onOlder } = model;
-  const isFiltered = Object.values(query).some((value) => value !== '');
+  const { mutations, limits, older } = model;
+  const all = [...mutations, ...older.behind(mutations)];
   return html`
     <header class="top">
       <div>
         <h1>Timeline</h1>
         <p>${limits}</p>
       </div>
+      ${timeChoices(model.query, now)}
     </header>
-    ${filters(model)}
+    ${filters(model, now)}
     <section class="panel" aria-label="Mutations">
       ${
-        mutations.length === 0
-          ? html`<div class="empty">
-              <strong>Nothing was changed</strong>No mutation${isFiltered ? ' that matches' : ''} was sent in
-              the time that is kept.
-              ${isFiltered ? html`<a href=${linkTo(['timeline'])}>Remove all filters</a>` : nothing}
-            </div>`
+        all.length === 0
+          ? none(model)
           : html`<div class="scroll" tabindex="0" role="region" aria-label="List of mutations">
-              ${mutationsTable([...mutations, ...older.behind(mutations)], now, true)}
+              ${mutationsTable(all, now, true)}
             </div>`
       }
-      ${
-        mutations.length < pageSize && older.state === 'unread'
-          ? nothing
-          : html`<div class="body line">
-              <span class="muted" role="status">${olderTexts[older.state]}</span>
-              ${
-                older.state === 'complete' || older.state === 'full'
-                  ? nothing
-                  : html`<button type="button" @click=${onOlder}>Older ones</button>`
-              }
-            </div>`
-      }
+      ${rest(model)}
     </section>
   `;
+}
+
+/** What was not looked through yet may have some. */
+function none({ query, hasMore, older }: TimelineModel): TemplateResult {
+  const isFiltered = Object.values(query).some((value) => value !== '');
+  const isAll = !hasMore || older.state === 'complete';
+  return html`<div class="empty">
+    ${
+      isAll
+        ? html`<strong>Nothing was changed</strong>No mutation${isFiltered ? ' that matches' : ''} was sent in
+            the time that is kept.`
+        : html`<strong>None of the newest mutations matches</strong>Older ones may.`
+    }
+    ${isFiltered ? html`<a href=${linkTo(['timeline'])}>Remove all filters</a>` : nothing}
+  </div>`;
+}
+
+function rest({ mutations, hasMore, older, onOlder }: TimelineModel): TemplateResult | typeof nothing {
+  if (!hasMore && older.state === 'unread') return nothing;
+  const isEnd = older.state === 'complete' || older.state === 'full';
+  const text = older.state === 'unread' ? counted(mutations.length, 'mutation') : olderTexts[older.state];
+  return html`<div class="body line">
+    <span class="muted" role="status">${text}</span>
+    ${isEnd ? nothing : html`<button type="button" @click=${onOlder}>Older ones</button>`}
+  </div>`;
 }
 
 /** Mutations that are shown as they happen. */
 export const pageSize = 200;
 
-const olderTexts: Readonly<Record<OlderState, string>> = {
-  unread: `the newest ${pageSize}`,
+const olderTexts: Readonly<Record<Exclude<OlderState, 'unread'>, string>> = {
   reading: 'reading …',
   partly: '',
   complete: 'these are all that are kept',
@@ -71,8 +84,15 @@ const olderTexts: Readonly<Record<OlderState, string>> = {
   full: 'no more are shown here; filter them, or read /api/v1/timeline',
 };
 
-function filters({ query, accounts, onFilter }: TimelineModel): TemplateResult {
-  const { object = '', account = '' } = query;
+const spans: readonly (readonly [name: string, ms: number])[] = [
+  ['10 min', 600_000],
+  ['1 h', 3_600_000],
+  ['24 h', 86_400_000],
+];
+const minuteMs = 60_000;
+
+function filters({ query, accounts, onFilter }: TimelineModel, now: Now): TemplateResult {
+  const { object = '', account = '', from = '', to = '' } = query;
   const set = (name: string) => (event: Event) =>
     onFilter({ ...query, [name]: (event.target as HTMLInputElement).value.trim() });
   // Also one that nobody can choose any more.
@@ -93,7 +113,49 @@ function filters({ query, accounts, onFilter }: TimelineModel): TemplateResult {
         ${choices.map((name) => html`<option value=${name} ?selected=${name === account}>${name}</option>`)}
       </select></label
     >
+    ${timeField('From', 'from', from, 0, query, onFilter, now)}
+    ${timeField('To', 'to', to, minuteMs - 1000, query, onFilter, now)}
   </form>`;
+}
+
+function timeChoices(
+  { object = '', account = '', from = '', to = '' }: TimelineModel['query'],
+  now: Now,
+): TemplateResult {
+  const isAll = from === '' && to === '';
+  return html`<nav class="choices" aria-label="Time">
+    <a href=${linkTo(['timeline'], { object, account })} aria-current=${isAll ? 'true' : 'false'}>all</a>
+    ${spans.map(([name, ms]) => html`<a href=${since({ object, account }, ms, now)}>last ${name}</a>`)}
+  </nav>`;
+}
+
+/** From a whole minute on, so that the address is one that can be sent to others. */
+function since(query: Readonly<Record<string, string>>, ms: number, { serverMs }: Now): string {
+  const atMs = Math.floor((serverMs - ms) / minuteMs) * minuteMs;
+  return linkTo(['timeline'], { ...query, from: new Date(atMs).toISOString() });
+}
+
+/** In the reader's zone; in the address it is UTC. `moreMs`: to the end of the minute. */
+function timeField(
+  label: string,
+  name: 'from' | 'to',
+  value: string,
+  moreMs: number,
+  query: TimelineModel['query'],
+  onFilter: TimelineModel['onFilter'],
+  { timeZone }: Now,
+): TemplateResult {
+  const change = ({ target }: Event) => {
+    const atMs = timeOfField((target as HTMLInputElement).value, timeZone);
+    onFilter({ ...query, [name]: atMs === undefined ? '' : new Date(atMs + moreMs).toISOString() });
+  };
+  return html`<label
+    >${label}<input
+      type="datetime-local"
+      name=${name}
+      .value=${fieldTime(Date.parse(value), timeZone)}
+      @change=${change}
+  /></label>`;
 }
 
 const outcomes: Readonly<Record<string, Tone>> = {
@@ -118,8 +180,7 @@ export function mutationsTable(
         <th scope="col">When</th>
         <th scope="col">What</th>
         ${withObject ? html`<th scope="col">Object</th>` : nothing}
-        <th scope="col">Why</th>
-        <th scope="col">Asked by</th>
+        <th scope="col">Why, and who asked</th>
         <th scope="col">Outcome</th>
         <th scope="col" class="number roomy">Took</th>
       </tr>
@@ -133,8 +194,10 @@ export function mutationsTable(
             <td class="muted brief">${exactMoment(each.at, now)}</td>
             <td class="nowrap brief">${each.action}</td>
             ${withObject ? html`<td class="wide object">${objectCell(each.object)}</td>` : nothing}
-            <td class="wide">${each.why ?? html`<span class="muted">–</span>`}</td>
-            <td class="wide">${each.askedBy}</td>
+            <td class="wide">
+              ${each.why ?? html`<span class="muted">–</span>`}
+              ${each.askedBy === '' ? nothing : html`<div class="muted small">${each.askedBy}</div>`}
+            </td>
             <td class="wide">
               ${state(outcomes[each.outcome] ?? 'idle', each.outcome)}
               ${times > 1 ? html`<span class="tag">${times}×</span>` : nothing}

@@ -5,7 +5,7 @@ import { counted } from '../format.ts';
 import { healthState, tones } from '../parts/health.ts';
 import { objectHref } from '../parts/links.ts';
 import { folded, unfolded } from '../parts/marks.ts';
-import { breakable, state } from '../parts/texts.ts';
+import { state, withTimes, type Now } from '../parts/texts.ts';
 import { linkTo } from '../route.ts';
 import type { TreeNode } from '../shapes.ts';
 import type { ShownItem, TreeFocus } from '../tree-focus.ts';
@@ -16,6 +16,7 @@ export interface TreeModel {
   readonly isUnfolded: (node: TreeNode) => boolean;
   readonly onFold: (node: TreeNode) => void;
   readonly treeFocus: TreeFocus;
+  readonly now: Now;
   /** An item has got the focus. */
   readonly onReach: (node: TreeNode) => void;
 }
@@ -128,12 +129,12 @@ function branches(parent: string | null, items: readonly Item[], model: TreeMode
 }
 
 function row(
-  { node, canUnfold, isOpen, level, position, size }: Item,
+  { node, parent, canUnfold, isOpen, level, position, size }: Item,
   isCurrent: boolean,
   group: string,
-  { onFold, onReach }: TreeModel,
+  { onFold, onReach, now }: TreeModel,
 ): TemplateResult {
-  const { kind, children, reason, sentence } = node;
+  const { kind, children, reason, sentence, health } = node;
   const fold = (event: Event) => {
     event.preventDefault();
     onFold(node);
@@ -152,12 +153,14 @@ function row(
   >
     ${canUnfold ? html`<span class="fold" @click=${fold}>${isOpen ? unfolded : folded}</span>` : html`<span></span>`}
     <span class="name"
-      >${nameOf(node)}
+      >${nameOf(node, parent)}
       <span class="muted small">${kind}</span>
       ${children > 0 && !canUnfold ? html`<span class="muted small">${counted(children, 'part')}</span>` : nothing}</span
     >
     <span>${isOpen ? healthState(node.health) : worst(node)}</span>
-    <span class="muted small" title=${sentence}>${breakable(reason)}</span>
+    <span class="muted small why ${health === 'Healthy' ? 'well' : ''}" title=${sentence}
+      >${reason}${health === 'Healthy' ? nothing : html`: ${withTimes(sentence, now)}`}</span
+    >
   </a>`;
 }
 
@@ -166,14 +169,18 @@ function ownName({ name }: TreeNode): string {
   return name.slice(name.indexOf('/') + 1);
 }
 
-/** The namespace is the quiet part of a name. */
-function nameOf(node: TreeNode): TemplateResult {
+/** The namespace is the quiet part of a name, and left out below what is in the same one. */
+function nameOf(node: TreeNode, parent: string | null): TemplateResult {
   const own = ownName(node);
-  const namespace = node.name.slice(0, node.name.length - own.length);
+  const isSame = parent !== null && namespaceOf(parent) === namespaceOf(node.id);
+  const namespace = isSame ? '' : node.name.slice(0, node.name.length - own.length);
   return html`${namespace === '' ? nothing : html`<span class="muted">${namespace}</span>`}<span class="link"
       >${own}</span
     >`;
 }
+
+/** Of KIND/NAMESPACE/NAME, or of account:NAMESPACE/NAME. */
+const namespaceOf = (id: string) => id.split(/[:/]/)[1] ?? '';
 
 function worst({ worst: health, worstCount, children }: TreeNode): TemplateResult {
   return state(tones[health], children > 0 && worstCount > 1 ? `${worstCount} ${health}` : health);

@@ -16,6 +16,7 @@ import { isAccountStale, type AccountNow, type FleetSource, type Holdings } from
 import type { money } from '../schemas/answers.ts';
 import { visibleAccounts, visibleBudgets } from './accounts.ts';
 import { shownRow, type AnswerContext } from './context.ts';
+import { priceChangesOf } from './price-changes.ts';
 
 export type Money = z.infer<typeof money>;
 
@@ -54,6 +55,7 @@ export function moneyOf(context: AnswerContext, by: CostBy): Money {
       spentMicros: spent.get(name)?.spentMicros ?? null,
       forecastMicros: spent.get(name)?.forecastMicros ?? null,
     })),
+    priceChanges: priceChangesOf(context),
     isComplete: isComplete(context.source, holdings, accounts),
   };
 }

@@ -4,6 +4,7 @@ import type { z } from 'zod';
 import type { summary } from '../schemas/answers.ts';
 import type { Health } from '../schemas/parts.ts';
 import { burnOf, factsOf, mostAccounts, visibleAccounts, visibleBudgets } from './accounts.ts';
+import { brakesOf } from './brakes.ts';
 import type { AnswerContext } from './context.ts';
 import { openProblems, suspendedBy } from './problems.ts';
 
@@ -39,6 +40,7 @@ export function summaryOf(context: AnswerContext): Summary {
       first: problems.slice(0, problemsShown),
     },
     suspended: suspendedBy(context),
+    brakes: brakesOf(context),
     burnMicrosPerHour: burnOf(accounts),
     budgets: visibleBudgets(context),
     accounts: accounts.slice(0, mostAccounts).map((account) => factsOf(account, context)),

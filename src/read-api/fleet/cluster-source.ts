@@ -92,6 +92,11 @@ export class ClusterSource implements FleetSource {
       .map((record) => accountFromStatus(record, this.#managerOf(record.key) ?? unknown, nowMs));
   }
 
+  /** Only the operators know of one that no object shows. */
+  brakes(): readonly [] {
+    return [];
+  }
+
   /** Each document is an object, whose status has its problem. */
   documentProblems(): readonly [] {
     return [];

@@ -14,21 +14,12 @@ export function showCommand(key: ObjectKey, flags: string): string {
   return commandLine(`describe ${kind}/${name}`, namespace, flags);
 }
 
-/** `reason`: why it is as it is. */
+/** What changes something is first. `reason`: why it is as it is. */
 export function commandsFor(entry: StatusEntry, flags: string, reason: string): CopiedCommand[] {
   const { record, kind, namespace, name } = entry;
   const line = (text: string) => commandLine(text, namespace, flags);
-  const commands: CopiedCommand[] = [
-    { what: 'show all that is recorded', text: showCommand(record.key, flags) },
-  ];
   const { list, scale } = traitsOf(kind);
-  if (list === 'services' && record.externalId !== undefined) {
-    commands.push(
-      { what: 'show what its containers write', text: line(`logs ${name}`) },
-      { what: "show the provider's events", text: line(`events ${name}`) },
-    );
-  }
-  if (scale) commands.push(...rolloutCommands(entry, line));
+  const commands: CopiedCommand[] = scale ? rolloutCommands(entry, line) : [];
   if (conditionOf(entry, 'OutcomeUnknown')?.status === 'True') {
     const resolve = `resolve ${kind}/${name}`;
     commands.push(
@@ -36,6 +27,13 @@ export function commandsFor(entry: StatusEntry, flags: string, reason: string): 
       { what: 'confirm that it did not', text: line(`${resolve} --not-applied`) },
     );
   }
+  if (list === 'services' && record.externalId !== undefined) {
+    commands.push(
+      { what: 'show what its containers write', text: line(`logs ${name}`) },
+      { what: "show the provider's events", text: line(`events ${name}`) },
+    );
+  }
+  commands.push({ what: 'show all that is recorded', text: showCommand(record.key, flags) });
   if (isReason(reason) && reasons[reason].kind !== 'ready')
     commands.push({ what: `read what ${reason} means`, text: `fleetkeeper explain ${reason}` });
   return commands;
@@ -62,8 +60,8 @@ function rolloutCommands({ record, name }: StatusEntry, line: (text: string) => 
   const { phase = '' } = (record.status?.['rollout'] ?? {}) as { readonly phase?: string };
   const verbs = byPhase[phase] ?? [];
   return [
-    { what: 'follow the rollout', text: line(`rollout status ${name}`) },
     ...verbs.map((verb) => ({ what: effects[verb] ?? verb, text: line(`rollout ${verb} ${name}`) })),
+    { what: 'follow the rollout', text: line(`rollout status ${name}`) },
   ];
 }
 

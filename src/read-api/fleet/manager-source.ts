@@ -70,6 +70,10 @@ export class ManagerSource implements FleetSource {
     return Array.from(this.#options.manager.accounts.handles(), (handle) => this.#account(handle));
   }
 
+  brakes() {
+    return this.#options.manager.brakes();
+  }
+
   documentProblems() {
     return this.#options.manager.snapshot?.problems ?? [];
   }

@@ -2,7 +2,7 @@
  * What the read API reads from: the memory of a manager (manager-source.ts), or the objects of a cluster. Reads are answered from memory.
  * Only the journal of earlier mutations may be on a disk.
  */
-import type { AccountContents } from '../../engine/index.ts';
+import type { AccountContents, EngagedBrake } from '../../engine/index.ts';
 import type { Reader } from './reader.ts';
 import type { LabelSet } from './row.ts';
 import type { ObjectKey } from '../../resources/index.ts';
@@ -24,6 +24,7 @@ export type ReadStore = Pick<
   | 'lastIntent'
   | 'openIntent'
   | 'revisions'
+  | 'prices'
 >;
 
 export interface FleetSource {
@@ -46,6 +47,8 @@ export interface FleetSource {
   createdAt(key: ObjectKey): number | undefined;
   labelsOf(key: ObjectKey): LabelSet;
   accounts(): readonly AccountNow[];
+  /** The mass-change brakes that are engaged, as far as they are known beside the objects that show them. */
+  brakes(): readonly EngagedBrake[];
   /** Of documents that can't be used. */
   documentProblems(): readonly DocumentProblem[];
   manager(): ManagerState;

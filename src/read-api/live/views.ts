@@ -124,8 +124,8 @@ const opened: {
       now,
       everyMs: sometimes,
       render: () => {
-        const { items } = timelinePage(now(), query, undefined);
-        const head = { limits: now().source.timelineLimits };
+        const { items, before } = timelinePage(now(), query, undefined);
+        const head = { limits: now().source.timelineLimits, hasMore: before !== undefined };
         return { head, items: keyed(items, ({ idempotencyKey }) => idempotencyKey) };
       },
     }),

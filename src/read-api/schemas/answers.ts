@@ -78,6 +78,20 @@ export const budget = z
   })
   .meta({ id: 'BudgetFacts' });
 
+export const brake = z
+  .object({
+    reason: text,
+    stops: text.describe('What does not happen meanwhile.'),
+    namespace: text.nullable().describe('The part of the source that it is about.'),
+    account: text
+      .nullable()
+      .describe('NAMESPACE/NAME. Null, as the namespace: it is about the whole source.'),
+    count: count.describe('Objects that show it.'),
+    since: time.nullable(),
+    message: text.describe('Why, and how to continue.'),
+  })
+  .meta({ id: 'Brake' });
+
 export const summary = z.object({
   version: text,
   place: z.enum(['folder', 'cluster']),
@@ -104,6 +118,7 @@ export const summary = z.object({
     first: z.array(problem).max(20),
   }),
   suspended: z.array(z.object({ reason: text, count })),
+  brakes: z.array(brake).max(50).describe('By which Fleetkeeper has stopped itself.'),
   burnMicrosPerHour: micros.nullable(),
   budgets: z.array(budget).max(100),
   accounts: z.array(accountFacts).max(100),
@@ -235,6 +250,24 @@ export const money = z.object({
         .describe('Spent, and what is ahead. Null: the month was not counted.'),
     }),
   ),
+  priceChanges: z
+    .array(
+      z.object({
+        account: text,
+        at: time.describe('When it was seen.'),
+        region: text,
+        geography: text,
+        gpuModel: text.nullable(),
+        gpuCount: z.number(),
+        cpu: z.number(),
+        memoryGb: z.number(),
+        storageGb: z.number(),
+        beforeMicros: micros,
+        hourlyMicros: micros,
+      }),
+    )
+    .max(20)
+    .describe('By more than 1 %, newest first; of the last 30 days.'),
   isComplete: z.boolean().describe('False: an account can not be read.'),
 });
 

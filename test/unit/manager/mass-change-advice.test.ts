@@ -88,6 +88,11 @@ describe.each(brakes)('%s', (_what, happen, reason) => {
     expect(held).toMatchObject({ status: 'True', reason });
     for (const words of said) expect(held?.message).toContain(words);
     expect(held?.message).not.toContain(unsaid);
+    // Only that of the source is one of the whole fleet; the other one is shown by what has drifted.
+    const ofFleet = reason === 'MassChangeBrake' ? [[undefined, undefined, reason]] : [];
+    const engaged = fleet.manager.brakes();
+    expect(engaged.map(({ account, namespace, reason: why }) => [account, namespace, why])).toEqual(ofFleet);
+    for (const { message } of engaged) expect(held?.message).toBe(message);
   });
 });
 
@@ -97,6 +102,10 @@ test('an account read that lacks many says the same', async () => {
   fleet.tell(desiredOf({ ...documents([...names, 'new']) }));
   await fleet.clock.advance(20_000);
   const held = stalled(fleet, 'new');
+  const message = held?.message;
+  expect(fleet.manager.brakes()).toEqual([
+    { account: 'default/default', namespace: undefined, reason: 'MassChangeBrake', message },
+  ]);
   expect(held?.reason).toBe('MassChangeBrake');
   expect(held?.message).toContain('fleetkeeper apply --allow-mass-change');
   expect(held?.message).not.toContain('annotate the');

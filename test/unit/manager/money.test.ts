@@ -336,6 +336,16 @@ test('a price that moves, and one that is not shown, are told once', async () =>
   );
   await moving.clock.advance(60_000);
   expect(reported).toEqual(['default/default PriceMoved']);
+  const movedOf = () => moving.store.prices('default/default').map(({ moved }) => moved);
+  const [moved] = movedOf();
+  expect(moved).toMatchObject({ beforeMicros: 1_009_000 });
+  // What changes by less than one per cent later is no news, and keeps what was.
+  moving.api.services = moving.api.services.map((service) =>
+    Object.assign(service, { hourlyMicros: 1_101_000 }),
+  );
+  await moving.clock.advance(60_000);
+  expect(moving.store.prices('default/default')[0]?.hourlyMicros).toBe(1_101_000);
+  expect(movedOf()).toEqual(movedOf().map(() => moved));
   await moving.manager.stop();
 
   reported.length = 0;

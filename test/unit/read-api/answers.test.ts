@@ -1,9 +1,11 @@
 /** The answers themselves: problems, the tree, pages. */
 import { describe, expect, test } from 'vitest';
+import { rfc3339 } from '../../../src/base/index.ts';
 import type { Reader } from '../../../src/read-api/fleet/reader.ts';
 import type { AccountNow } from '../../../src/read-api/fleet/source.ts';
 import type { ObjectKey } from '../../../src/resources/index.ts';
 import { SeededRandom } from '../../support/seeded-random.ts';
+import { shownPrices, type ObservedPrice } from '../../../src/state/index.ts';
 import { seed } from '../../support/seed.ts';
 import {
   ago,
@@ -348,7 +350,146 @@ test('a search finds what runs an image', async () => {
   expect(body.items.map(({ name }: Json) => name)).toEqual(['web']);
 });
 
+describe('brakes', () => {
+  const massChange = {
+    reason: 'MassChangeBrake',
+    namespace: undefined,
+    account: undefined,
+    message: 'empty',
+  };
+  const brakesOf = async (source: FakeSource, reader?: Reader): Promise<Json[]> => {
+    const access = reader ? { access: { reader: async () => reader } } : {};
+    return (await ask(createWorld(source, access), '/api/v1/summary')).body.brakes;
+  };
+  const braked = (name: string, reason: string, more: object = {}) =>
+    recordOf(service(name), { conditions: held(reason, more) });
+
+  test('are those that objects show, by account, with the first message; what stops most is first', async () => {
+    const source = new FakeSource(
+      [
+        braked('a', 'MassDrift'),
+        braked('b', 'MassChangeBrake', { lastTransitionTime: ago(60) }),
+        braked('c', 'MassChangeBrake', { lastTransitionTime: ago(90), message: 'the source is empty' }),
+        braked('d', 'Paused'),
+        recordOf(service('e'), { conditions: waiting('CapacityUnavailable') }),
+      ],
+      [readAccount('default/default')],
+    );
+    expect(await brakesOf(source)).toEqual([
+      {
+        reason: 'MassChangeBrake',
+        stops: 'creations and deletions',
+        namespace: null,
+        account: 'default/default',
+        count: 2,
+        since: rfc3339(startMs - 90_000),
+        message: 'the source is empty',
+      },
+      expect.objectContaining({ reason: 'MassDrift', count: 1 }),
+    ]);
+    // It is the same one.
+    source.engaged = [massChange];
+    expect(await brakesOf(source)).toHaveLength(2);
+  });
+
+  test('are also one that no object shows, for who sees what it is about', async () => {
+    const source = new FakeSource([recordOf(service('a'))], [readAccount('default/default')]);
+    const ofAccount = { ...massChange, account: 'default/default' };
+    source.engaged = [massChange, ofAccount, { ...massChange, namespace: 'b' }];
+    const seen = async (reader?: Reader) =>
+      (await brakesOf(source, reader)).map(({ namespace, account, count, since }) => [
+        namespace,
+        account,
+        count,
+        since,
+      ]);
+    const ofDefault = [null, 'default/default', 0, null];
+    expect(await seen()).toEqual([[null, null, 0, null], ofDefault, ['b', null, 0, null]]);
+    expect(await seen({ namespaces: new Set(['default']) })).toEqual([ofDefault]);
+    expect(await seen({ namespaces: new Set(['b']) })).toEqual([['b', null, 0, null]]);
+    source.accountsNow = [readAccount('default/default', { isShared: true })];
+    expect(await seen({ namespaces: new Set(['default']) })).toEqual([]);
+  });
+});
+
+describe('price changes', () => {
+  const day = 86_400_000;
+  const price = (days: number, more: object = {}): ObservedPrice => ({
+    region: 'standard',
+    geography: 'europe',
+    demand: { storageGb: 10 },
+    gpuModel: undefined,
+    hourlyMicros: 1200,
+    at: startMs,
+    moved: { at: startMs - days * day, beforeMicros: 1000 },
+    ...more,
+  });
+  const changesOf = async (source: FakeSource, reader?: Reader): Promise<Json[]> => {
+    const access = reader ? { access: { reader: async () => reader } } : {};
+    return (await ask(createWorld(source, access), '/api/v1/money')).body.priceChanges;
+  };
+
+  test('are those of the status, or of the account of the environment, newest first, for 30 days', async () => {
+    const prices = [
+      price(2),
+      price(31),
+      price(1, { demand: { compute: { gpuCount: 1, cpu: 8, memoryGb: 64 } } }),
+    ];
+    const still = { ...price(1), moved: undefined };
+    const source = new FakeSource(
+      [recordOf('Account/a/default', { status: { prices: shownPrices([...prices, still]) } })],
+      [readAccount('a/default'), readAccount('b/default')],
+    );
+    await source.store.savePrices('b/default', [price(3, { geography: 'auto' }), price(3)]);
+    const shown = (await changesOf(source)).map(
+      ({ account, at, geography, gpuCount, storageGb, beforeMicros }) => [
+        account,
+        at,
+        geography,
+        gpuCount,
+        storageGb,
+        beforeMicros,
+      ],
+    );
+    const at = (days: number) => rfc3339(startMs - days * day);
+    expect(shown).toEqual([
+      ['a/default', at(1), 'europe', 1, 0, 1000],
+      ['a/default', at(2), 'europe', 0, 10, 1000],
+      // Of a thing that was asked for anywhere, the same change by both names of its place is one.
+      ['b/default', at(3), 'europe', 0, 10, 1000],
+    ]);
+  });
+
+  test('are those of accounts that the reader sees (GI2)', async () => {
+    const source = new FakeSource(
+      [recordOf(service('web'))],
+      [readAccount('a/default'), readAccount('b/default')],
+    );
+    await source.store.savePrices('a/default', [price(1)]);
+    await source.store.savePrices('b/default', [price(2)]);
+    const names = (await changesOf(source, { namespaces: new Set(['b']) })).map(({ account }) => account);
+    expect(names).toEqual(['b/default']);
+  });
+});
+
 describe('the timeline', () => {
+  test('a stream has whether there is more than what was looked through', async () => {
+    const source = new FakeSource([recordOf(service('a')), recordOf(service('b'))]);
+    const put = (object: ObjectKey, count: number) => {
+      for (let index = 0; index < count; index++) {
+        const number = source.intents.length + 1;
+        source.intents.push({ number, intent: intentOf(object, { idempotencyKey: `k${number}` }) });
+      }
+    };
+    put(service('a'), 3);
+    const query = `view=timeline&object=${service('a')}`;
+    const few = await openStream(createWorld(source), query);
+    expect([few.head.hasMore, few.order.length]).toEqual([false, 3]);
+    put(service('b'), 2000);
+    const many = await openStream(createWorld(source), query);
+    expect([many.head.hasMore, many.order.length]).toEqual([true, 0]);
+  });
+
   test('has the newest first, by object and account; pages continue where they ended', async () => {
     const source = new FakeSource([
       recordOf(service('a')),

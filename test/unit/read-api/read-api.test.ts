@@ -156,11 +156,11 @@ describe('an object', () => {
     const world = createWorld(exampleSource());
     const { body } = await ask(world, `/api/v1/objects/${fleet}`);
     expect(body.commands.map(({ text }: { text: string }) => text)).toEqual([
-      'fleetkeeper describe ServiceFleet/llm -n default --source fleet',
-      'fleetkeeper rollout status llm -n default --source fleet',
       'fleetkeeper rollout promote llm -n default --source fleet',
       'fleetkeeper rollout freeze llm -n default --source fleet',
       'fleetkeeper rollout abort llm -n default --source fleet',
+      'fleetkeeper rollout status llm -n default --source fleet',
+      'fleetkeeper describe ServiceFleet/llm -n default --source fleet',
       'fleetkeeper explain RolloutPaused',
     ]);
     const web = await ask(world, '/api/v1/objects/csvc/default/web');
@@ -176,7 +176,7 @@ describe('an object', () => {
     ];
     const source = new FakeSource([recordOf('ContainerService/default/web', { conditions })]);
     const { body } = await ask(createWorld(source), '/api/v1/objects/csvc/default/web');
-    expect(body.commands.at(-2).text).toBe(
+    expect(body.commands[1].text).toBe(
       'fleetkeeper resolve ContainerService/web --not-applied -n default --source fleet',
     );
   });

@@ -1,5 +1,6 @@
 /** A fleet in memory for the read API, and a reader of its streams. */
 import { digestKey, systemRandom } from '../../../src/base/index.ts';
+import type { EngagedBrake } from '../../../src/engine/index.ts';
 import { open, type Access } from '../../../src/read-api/access/access.ts';
 import { hostRule } from '../../../src/read-api/access/hosts.ts';
 import { readsAll, seesKey, type Reader } from '../../../src/read-api/fleet/reader.ts';
@@ -126,6 +127,7 @@ export class FakeSource implements FleetSource {
   readonly store: MemoryStore;
   accountsNow: readonly AccountNow[];
   unusable: readonly DocumentProblem[] = [];
+  engaged: readonly EngagedBrake[] = [];
   readonly intents: NumberedIntent[] = [];
   readonly stale = new Set<ObjectKey>();
   readonly heartbeats = new Map<ObjectKey, number>();
@@ -153,6 +155,10 @@ export class FakeSource implements FleetSource {
 
   accounts(): readonly AccountNow[] {
     return this.accountsNow;
+  }
+
+  brakes(): readonly EngagedBrake[] {
+    return this.engaged;
   }
 
   documentProblems(): readonly DocumentProblem[] {

@@ -19,6 +19,7 @@ const prices: readonly ObservedPrice[] = [
     gpuModel: 'h100',
     hourlyMicros: 1_940_000,
     at,
+    moved: { at: at - 5000, beforeMicros: 1_700_000 },
   },
   { ...place, demand: { storageGb: 10 }, gpuModel: undefined, hourlyMicros: undefined, at },
 ];
@@ -48,6 +49,15 @@ describe('prices in the status of an Account', () => {
     expect(shownPrices(many).map(({ storageGb }) => storageGb)).toEqual(
       Array.from({ length: 64 }, (_, index) => index + 1),
     );
+  });
+
+  test.each([
+    ['an amount that is none', { beforeMicros: -1 }],
+    ['a time that is none', { movedAt: 'yesterday' }],
+  ])('%s tells of no change of the price', (_, wrong) => {
+    const [one] = shownPrices(prices);
+    const [first] = read(signed([{ ...one, ...wrong }]));
+    expect([first?.hourlyMicros, first?.moved]).toEqual([1_940_000, undefined]);
   });
 
   test('that can be none are left out', () => {
