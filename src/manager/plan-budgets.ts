@@ -43,7 +43,13 @@ function linesOf(
   const each = objects && eachOf(objects, members);
   // Its ceiling is asked first.
   const isTooLarge = (one: ObjectKey) => most !== undefined && (each?.after.get(one) ?? 0n) > BigInt(most);
-  const line = (limit: string, limitMicros: bigint, nowMicros: bigint, thenMicros: bigint): PlanBudget => ({
+  const line = (
+    limit: string,
+    limitMicros: bigint,
+    nowMicros: bigint,
+    thenMicros: bigint,
+    owners: readonly ObjectKey[],
+  ): PlanBudget => ({
     namespace,
     name,
     limit,
@@ -51,19 +57,44 @@ function linesOf(
     nowMicros: clampedMicros(nowMicros),
     thenMicros: clampedMicros(thenMicros),
     verdict: verdictOf(terms.warnAt, thenMicros, limitMicros),
-    waiting: waiting.filter((one) => isTooLarge(one) === (limit === ceiling)),
+    waiting: [...waiting, ...(terms.mode === 'Report' ? [] : owners)].filter(
+      (one) => isTooLarge(one) === (limit === ceiling),
+    ),
   });
+  /** Of a limit that grows with the burn. */
+  const lineOfBurn = (limit: string, limitMicros: bigint, at: (burn: bigint) => bigint): PlanBudget => {
+    const owners = ownersBeyond(members, (more) => at(burnMicros + more) <= limitMicros);
+    return line(limit, limitMicros, at(burnMicros), at(then), owners);
+  };
   const lines: PlanBudget[] = [];
-  if (hourlyMicros !== undefined) lines.push(line('hourlyMicros', BigInt(hourlyMicros), burnMicros, then));
-  if (monthlyMicros !== undefined)
-    lines.push(line('monthlyMicros', BigInt(monthlyMicros), forecast(burnMicros), forecast(then)));
-  if (most !== undefined && each)
-    lines.push(line(ceiling, BigInt(most), dearest(each.now), dearest(each.after)));
-  if (runwayHours !== undefined && balanceMicros !== undefined) {
-    const hours = BigInt(runwayHours);
-    lines.push(line('runwayHours', balanceMicros, burnMicros * hours, then * hours));
+  if (hourlyMicros !== undefined)
+    lines.push(lineOfBurn('hourlyMicros', BigInt(hourlyMicros), (burn) => burn));
+  if (monthlyMicros !== undefined) lines.push(lineOfBurn('monthlyMicros', BigInt(monthlyMicros), forecast));
+  if (most !== undefined && each) {
+    const owners = ownersBeyond(members, () => false);
+    lines.push(line(ceiling, BigInt(most), dearest(each.now), dearest(each.after), owners));
   }
+  if (runwayHours !== undefined && balanceMicros !== undefined)
+    lines.push(lineOfBurn('runwayHours', balanceMicros, (burn) => burn * BigInt(runwayHours)));
   return lines;
+}
+
+/**
+ * Owners of which not all services will have room. A service of an owner waits by itself, once it has a record, so a plan has no wait of
+ * it. `fits`: so much more per hour. What is sent at once comes first, then one owner after the other.
+ */
+function ownersBeyond(
+  members: readonly (readonly [ObjectKey, PassResult])[],
+  fits: (moreMicros: bigint) => boolean,
+): ObjectKey[] {
+  let taken = members.reduce((sum, [, { plan }]) => sum + (plan.kind === 'act' ? increasesOf(plan) : 0n), 0n);
+  return members.flatMap(([key, { plan }]) => {
+    const more = plan.kind === 'arrange' ? increasesOf(plan) : 0n;
+    if (more <= 0n) return [];
+    if (!fits(taken + more)) return [key];
+    taken += more;
+    return [];
+  });
 }
 
 type Costs = ReadonlyMap<ObjectKey, bigint>;

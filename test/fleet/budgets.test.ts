@@ -305,7 +305,7 @@ testInFolder(
         nowMicros: 2 * each,
         thenMicros: 6 * each,
         verdict: 'exceeded',
-        waiting: [`${kind}/${namespace}/d`],
+        waiting: [`${kind}/${namespace}/d`, `ServiceFleet/${namespace}/llm`],
       },
       {
         name: 'wide',
@@ -318,7 +318,7 @@ testInFolder(
     ]);
     const { stdout } = await fleetkeeper(['plan', ...fleet.flags]);
     expect(stdout).toContain(
-      `Budget ${namespace}/team: $0.0270 → $0.0810 of $0.0405/h: 1 change will wait (${kind} ${namespace}/d)`,
+      `Budget ${namespace}/team: $0.0270 → $0.0810 of $0.0405/h: 2 changes will wait (${kind} ${namespace}/d, ServiceFleet ${namespace}/llm)`,
     );
     const markdown = await fleetkeeper(['plan', ...fleet.flags, '--output', 'markdown']);
     expect(markdown.stdout).toContain('**exceeded**');

@@ -60,6 +60,38 @@ describe('a limit', () => {
   });
 });
 
+describe('the services of an owner', () => {
+  const owner = (name: string, more: bigint) =>
+    [objectKey('ServiceFleet', 'shop', name), { plan: arranged(more) } as unknown as PassResult] as const;
+  const arranged = (more: bigint) => ({ kind: 'arrange', ...cost(0n, more) });
+  const awaited = (limits: object, mode: string, all: ReadonlyMap<ObjectKey, PassResult>) => {
+    const budget = observed(limits);
+    const terms = { ...budget.terms, mode } as ObservedBudget['terms'];
+    return planBudgets([{ ...budget, terms }], all).map(({ limit, waiting: those }) => [limit, those]);
+  };
+
+  test('wait where not all of them have room beside what is sent at once', () => {
+    const all = new Map([
+      ...results({ a: growing(0n, 20n) }),
+      owner('llm', 20n),
+      owner('web', 30n),
+      owner('zoo', 10n),
+    ]);
+    expect(awaited({ hourlyMicros: 100 }, 'Gate', all)).toEqual([
+      ['hourlyMicros', ['ServiceFleet/shop/web']],
+    ]);
+  });
+
+  test('wait for the limit that they would pass, and for none that only reports', () => {
+    const all = new Map([owner('llm', 20n)]);
+    expect(awaited({ hourlyMicros: 60, monthlyMicros: 1000 }, 'Gate', all)).toEqual([
+      ['hourlyMicros', ['ServiceFleet/shop/llm']],
+      ['monthlyMicros', []],
+    ]);
+    expect(awaited({ hourlyMicros: 60 }, 'Report', all)).toEqual([['hourlyMicros', []]]);
+  });
+});
+
 describe('a ceiling for each object', () => {
   const limits = { hourlyMicros: 1000, perObjectHourlyMicros: 40 };
   const objects = {
