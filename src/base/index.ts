@@ -13,6 +13,7 @@ export * from './page-responses.ts';
 export * from './random.ts';
 export * from './retry-after.ts';
 export * from './sensitive.ts';
+export * from './shared-texts.ts';
 export * from './signals.ts';
 export * from './sqlite.ts';
 export * from './stable.ts';

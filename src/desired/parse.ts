@@ -20,7 +20,7 @@ import {
   type ManagedKind,
   type ObjectKey,
 } from '../resources/index.ts';
-import { nearest } from '../base/index.ts';
+import { nearest, SharedTexts } from '../base/index.ts';
 import { configMapData, decodeUtf8, secretData, type SecretData } from './data-documents.ts';
 import { explain, plainWords, showable, type Finding } from './explain.ts';
 import { identityAdvice, identityOf } from './identity.ts';
@@ -120,6 +120,7 @@ class FileReading {
   readonly #file: string;
   readonly #documents: ParsedDocument[] = [];
   readonly #problems: Problem[] = [];
+  readonly #texts = new SharedTexts();
   #complete = true;
   #count = 0;
   #omitted = 0;
@@ -221,6 +222,7 @@ class FileReading {
     if (entry.yaml.broken) return unusable([]);
     if (isEncrypted(value)) return unusable([encryptedFinding(value, this.#file, undefined)]);
     if (value['apiVersion'] !== apiVersion) return unusable([versionFinding(value['apiVersion'])]);
+    this.#texts.share(value);
     const checked = schemas[kind].safeParse(value, { error: plainWords });
     if (!checked.success || entry.faults.length > 0) {
       return unusable(

@@ -16,7 +16,7 @@
  */
 import type { ControlApi, Outcome, wire } from '../api/index.ts';
 import { describeOutcome } from '../api/index.ts';
-import { backoffMs, type Clock, type Random, type Timer } from '../base/index.ts';
+import { backoffMs, SharedTexts, type Clock, type Random, type Timer } from '../base/index.ts';
 import { entryOf, type BlockingReason, type ReasonOf, type ReasonWith } from '../reasons/index.ts';
 import type { Logger } from '../telemetry/index.ts';
 import { changedIds, hasVanished } from './account-changes.ts';
@@ -109,6 +109,7 @@ const longestWithHeartbeatsMs = 30_000;
 export class AccountInformer {
   readonly #options: AccountInformerOptions;
   readonly #stopping = new AbortController();
+  readonly #texts = new SharedTexts();
   #current: AccountSnapshot | undefined;
   #previous: AccountSnapshot | undefined;
   /** Of the read that is under way, once the account has been answered. */
@@ -324,8 +325,8 @@ export class AccountInformer {
       balanceMicros: outcome.value.balanceMicros,
       currency: outcome.value.currency,
       ledger: outcome.value.ledger,
-      services: keepUnchanged(outcome.value.services, previous?.services),
-      volumes: keepUnchanged(outcome.value.volumes, previous?.volumes),
+      services: keepUnchanged(outcome.value.services, previous?.services, this.#texts),
+      volumes: keepUnchanged(outcome.value.volumes, previous?.volumes, this.#texts),
       unidentified: outcome.value.unidentified,
       templates: nextListing('templates', previous?.templates, templates),
       registries: nextListing('registries', previous?.registries, registries),

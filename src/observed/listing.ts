@@ -4,7 +4,7 @@
  * the list, nothing is concluded then.
  */
 import { describeOutcome, type Outcome, type wire } from '../api/index.ts';
-import { sameValue } from '../base/index.ts';
+import { sameValue, type SharedTexts } from '../base/index.ts';
 
 export type Listing<Item> =
   | { readonly kind: 'not-read' }
@@ -72,16 +72,21 @@ function lastShown<Item>(listing: Listing<Item> | undefined): ReadonlyMap<string
 /** Which list a map was made from, for the list that comes again as it is (api/quiet-reads.ts). */
 const madeOf = new WeakMap<ReadonlyMap<string, unknown>, readonly unknown[]>();
 
-/** An object that did not change stays the same one, so that "changed?" is a comparison of references. So does a list as a whole. */
+/**
+ * An object that did not change stays the same one, so that "changed?" is a comparison of references. So does a list as a whole.
+ * `texts`: new objects have theirs from there.
+ */
 export function keepUnchanged<Item extends Identified>(
   items: readonly Item[],
   previous: ReadonlyMap<string, Item> | undefined,
+  texts?: SharedTexts,
 ): ReadonlyMap<string, Item> {
   if (previous && madeOf.get(previous) === items) return previous;
   const kept = new Map(
     items.map((item) => {
       const before = previous?.get(item.id);
-      return [item.id, before !== undefined && sameValue(before, item) ? before : item];
+      if (before !== undefined && sameValue(before, item)) return [item.id, before];
+      return [item.id, texts?.share(item) ?? item];
     }),
   );
   madeOf.set(kept, items);

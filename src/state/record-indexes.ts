@@ -140,22 +140,29 @@ export class RecordIndexes {
 
 /** Sets of keys by a name. Empty sets are deleted. */
 class Groups<Name> {
-  readonly #groups = new Map<Name, Set<ObjectKey>>();
+  /** Most groups of ids have one member, and need no set for it. */
+  readonly #groups = new Map<Name, ObjectKey | Set<ObjectKey>>();
 
+  /** As it is now. */
   of(name: Name): ReadonlySet<ObjectKey> {
-    return this.#groups.get(name) ?? none;
+    const group = this.#groups.get(name) ?? none;
+    return typeof group === 'string' ? new Set([group]) : group;
   }
 
   put(name: Name, key: ObjectKey, isMember: boolean): void {
     const group = this.#groups.get(name);
     if (isMember) {
-      if (group) group.add(key);
-      else this.#groups.set(name, new Set([key]));
-    } else if (group?.delete(key) && group.size === 0) this.#groups.delete(name);
+      if (group === undefined) this.#groups.set(name, key);
+      else if (typeof group !== 'string') group.add(key);
+      else if (group !== key) this.#groups.set(name, new Set([group, key]));
+    } else if (group === key) this.#groups.delete(name);
+    else if (typeof group === 'object' && group.delete(key) && group.size === 0) this.#groups.delete(name);
   }
 
   sizes(): ReadonlyMap<Name, number> {
-    return new Map([...this.#groups].map(([name, { size }]) => [name, size]));
+    return new Map(
+      [...this.#groups].map(([name, group]) => [name, typeof group === 'string' ? 1 : group.size]),
+    );
   }
 }
 

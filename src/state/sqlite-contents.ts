@@ -1,5 +1,5 @@
 /** Reads a whole state file into memory: what `SqliteStore` has written. */
-import { digestKey, UserError, type Row, type Sqlite } from '../base/index.ts';
+import { digestKey, SharedTexts, UserError, type Row, type Sqlite } from '../base/index.ts';
 import type { ObjectKey } from '../resources/index.ts';
 import type { OwnerChoice } from './owner-choice.ts';
 import { readDemand, type CapacityEntry } from './capacity.ts';
@@ -58,10 +58,7 @@ export function load(database: Sqlite, owner: OwnerChoice) {
       isKeyShared: meta('digest-key-shared') === 'yes',
       epoch: typeof epoch === 'string' ? epoch : undefined,
     },
-    records: database.all('SELECT record FROM objects').map((row) => recordIn(String(row['record']))),
-    intents: database
-      .all('SELECT * FROM intents WHERE number IN (SELECT max(number) FROM intents GROUP BY object)')
-      .map(readIntent),
+    ...readObjects(database),
     pins: new Map(
       named(database, pinPrefix).map(([name, value]) => [name, JSON.parse(value) as IdentityPin]),
     ),
@@ -82,6 +79,18 @@ export function load(database: Sqlite, owner: OwnerChoice) {
   };
 }
 
+/** One row after the other: the texts of all together would be as large as what they become. */
+function readObjects(database: Sqlite): { readonly records: ObjectRecord[]; readonly intents: Intent[] } {
+  const texts = new SharedTexts();
+  const records: ObjectRecord[] = [];
+  for (const row of database.each('SELECT record FROM objects'))
+    records.push(recordIn(texts, String(row['record'])));
+  const intents: Intent[] = [];
+  const newest = 'SELECT * FROM intents WHERE number IN (SELECT max(number) FROM intents GROUP BY object)';
+  for (const row of database.each(newest)) intents.push(texts.share(readIntent(row)));
+  return { records, intents };
+}
+
 function readRevisions(database: Sqlite): Map<ObjectKey, OwnerRevision[]> {
   const revisions = new Map<ObjectKey, OwnerRevision[]>();
   for (const row of database.each('SELECT object, revision FROM revisions ORDER BY object, number')) {
@@ -92,8 +101,8 @@ function readRevisions(database: Sqlite): Map<ObjectKey, OwnerRevision[]> {
   return revisions;
 }
 
-function recordIn(text: string): ObjectRecord {
-  const stored = JSON.parse(text) as ObjectRecord;
+function recordIn(texts: SharedTexts, text: string): ObjectRecord {
+  const stored = texts.share(JSON.parse(text) as ObjectRecord);
   const record = readRecord(stored.key, stored.uid, { ...stored });
   if (!record) throw new Error(`the record of ${stored.key} can't be read`);
   return record;
