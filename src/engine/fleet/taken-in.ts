@@ -10,7 +10,11 @@ export function isTakenIn({ key, manifest }: ObjectRecord, { objects }: DesiredS
  * The spec of the document, or the stored one of a removed object. Undefined if none was ever taken in: an object of a
  * cluster whose document is not read yet after a restart, was gone before that, or never could be used.
  */
-export function knownSpec(record: ObjectRecord, snapshot: DesiredSnapshot): object | undefined {
-  if (!isTakenIn(record, snapshot)) return undefined;
-  return snapshot.objects.get(record.key)?.spec ?? record.manifest.spec;
+export function knownSpec(
+  { key, manifest }: ObjectRecord,
+  snapshot: Pick<DesiredSnapshot, 'objects'> | undefined,
+): object | undefined {
+  const spec = snapshot?.objects.get(key)?.spec;
+  if (spec) return spec;
+  return Object.keys(manifest.spec).length > 0 ? manifest.spec : undefined;
 }

@@ -264,8 +264,7 @@ export class Announcer implements Notices {
   #announcing(key: ObjectKey): Announcing | undefined {
     const { snapshot, store } = this.#options;
     const record = store.record(key);
-    const shown = snapshot();
-    const spec = record && shown && knownSpec(record, shown);
+    const spec = record && knownSpec(record, snapshot());
     return spec && traitsOf(parseObjectKey(key).kind).announces?.(spec);
   }
 
