@@ -126,7 +126,24 @@ export default defineConfig({
           sequence: {},
         },
       },
-      { test: { ...withProcesses, name: 'landing', include: filesOf('landing') } },
+      {
+        test: {
+          ...withProcesses,
+          name: 'landing',
+          include: filesOf('landing'),
+          exclude: filesOf('landing/page'),
+        },
+      },
+      // By itself: Chromium aborts what it loads (`ERR_NETWORK_CHANGED`) when the tests of containers make and remove networks.
+      {
+        test: {
+          ...withProcesses,
+          name: 'landing:page',
+          include: filesOf('landing/page'),
+          maxWorkers: everydayWorkers,
+          sequence: { groupOrder: 2 },
+        },
+      },
       // The tests of `fleet`, on real processes: in a folder and in a cluster (test/support/processes/fleet.ts).
       { test: { ...withProcesses, name: 'landing:folder', include: filesOf('fleet') } },
       {

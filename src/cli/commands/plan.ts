@@ -103,7 +103,10 @@ export function definePlan(command: Command, context: Context, exit: (code: numb
       if (problem !== undefined) {
         complain(context, problem);
         if (flags.out !== undefined)
-          complain(context, `${flags.out} was not written: this plan is not to be applied`);
+          complain(
+            context,
+            `${flags.out} was not written: this plan is not to be applied. A file of that name is of an earlier plan`,
+          );
       }
       if (problem !== undefined || isDenied(observed.plan)) return exit(exitCodes.denied);
       return exit(hasNews(observed.plan) ? exitCodes.changes : exitCodes.ok);
