@@ -96,6 +96,8 @@ testInBrowser('by keyboard alone: from the start to why it waits, and to the com
   await page.getByRole('heading', { name: 'Objects' }).waitFor();
   await tabTo('llm-0');
   await page.keyboard.press('Enter');
+  // The list has sentences, too.
+  await page.getByRole('heading', { name: 'llm-0' }).waitFor();
   await page.getByText(/^Waits since/).waitFor();
   await tabTo('Copy');
   await page.keyboard.press('Enter');
