@@ -155,7 +155,6 @@ export const clusterMutants: readonly Mutant<ReplicaSabotage>[] = [
     breaks: 'what is to stay is forgotten while nobody knows whether it was made',
     crowd: 'forged',
     foundBy: ['S13'],
-    seed: 20103,
     patch: () =>
       replaced(
         Settlement.prototype,
