@@ -228,6 +228,15 @@ describe('which lists are read', () => {
   const lists = (fleet: Fleet, name = 'default/default') =>
     listsOf(fleet, accounts(name), { name } as AccountHandle);
   const none = { templates: false, registries: false };
+  /** One that has this record, and no document. */
+  const fleetWithout = (record: ObjectRecord) =>
+    new Fleet(
+      new MemoryStore({ digestKey: owner.digestKey, ownerName: 'lab' }, [record], []),
+      owner,
+      desiredOf({}),
+      () => false,
+      () => 0,
+    );
 
   test('none for a fleet without use for one', () => {
     expect(lists(fleetOf([app({ image: 'a:1', resources })]))).toEqual(none);
@@ -251,28 +260,12 @@ describe('which lists are read', () => {
     if (!record) throw new Error('there is no template');
     const manifest = { annotations: {}, labels: {}, spec: { accountRef: { name: 'default' } } };
     const left = { ...record, deletionRequestedAt: 1, manifest };
-    const store = new MemoryStore({ digestKey: owner.digestKey, ownerName: 'lab' }, [left], []);
-    const fleet = new Fleet(
-      store,
-      owner,
-      desiredOf({}),
-      () => false,
-      () => 0,
-    );
-    expect(lists(fleet)).toEqual({ templates: true, registries: false });
+    expect(lists(fleetWithout(left))).toEqual({ templates: true, registries: false });
   });
 
   test.each(managedKinds)('not for a %s of which no document was ever read', (kind) => {
     const record = newRecord(objectKey(kind, 'default', 'left'), 'uid');
-    const store = new MemoryStore({ digestKey: owner.digestKey, ownerName: 'lab' }, [record], []);
-    const fleet = new Fleet(
-      store,
-      owner,
-      desiredOf({}),
-      () => false,
-      () => 0,
-    );
-    expect(lists(fleet)).toEqual(none);
+    expect(lists(fleetWithout(record))).toEqual(none);
   });
 });
 
