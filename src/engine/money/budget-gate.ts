@@ -20,7 +20,7 @@ import {
 import type { Budget } from './budget.ts';
 import { askedOf, moreFor, overspendUntil, type Part } from './budget-part.ts';
 
-interface BudgetGateOptions {
+export interface BudgetGateOptions {
   readonly budgets: {
     gatingOf(key: ObjectKey): readonly Budget[];
     partOf(key: ObjectKey): Part;

@@ -48,7 +48,7 @@ import {
 import { Budget } from './budget.ts';
 import { BudgetAccounts } from './budget-accounts.ts';
 import type { BudgetNow, BudgetView } from './budget-view.ts';
-import { budgetGate } from './budget-gate.ts';
+import { budgetGate, type BudgetGateOptions } from './budget-gate.ts';
 import { objectCosts } from './budget-objects.ts';
 import { CountedBudgets } from './counted-budgets.ts';
 import {
@@ -94,6 +94,7 @@ export class Budgets {
   /** Objects for which something is kept, which ends by itself. */
   readonly #sparing = new Set<ObjectKey>();
   readonly #forecasts: Forecasts;
+  readonly #gateOptions: BudgetGateOptions;
   #snapshot: DesiredSnapshot | undefined;
 
   constructor(options: BudgetsOptions) {
@@ -102,6 +103,7 @@ export class Budgets {
     const wouldCost = (owner: ObjectRecord) => ownedMicros(owner, this.#sources());
     this.#forecasts = new Forecasts({ store, fleet, nowMs: () => clock.wallMs(), wouldCost });
     this.#about = new BudgetAccounts(options);
+    this.#gateOptions = { ...options, budgets: this, about: this.#about };
     this.#shedding = new Shedding(options, {
       near: (namespace) => this.#counted.in(namespace),
       budgetsOf: (record) => this.#budgetsOf(record),
@@ -124,13 +126,14 @@ export class Budgets {
    * before.
    */
   gate(key: ObjectKey, cost: Cost, replaces = false): Gate | undefined {
-    return budgetGate({ ...this.#options, budgets: this, about: this.#about }, key, cost, replaces);
+    return budgetGate(this.#gateOptions, key, cost, replaces);
   }
 
   /** The budgets of the object that make it wait, when they are exceeded or not valid. */
   gatingOf(key: ObjectKey): readonly Budget[] {
     this.#refresh();
-    return (this.#members.get(key)?.budgets ?? []).filter(({ gates }) => gates);
+    const budgets = this.#members.get(key)?.budgets ?? [];
+    return budgets.every(({ gates }) => gates) ? budgets : budgets.filter(({ gates }) => gates);
   }
 
   /** What counts for the object now. */
