@@ -83,31 +83,42 @@ function withManagerOfWhole(
 interface FleetKnowledge {
   readonly ownerId: string | undefined;
   readonly byId: ReadonlyMap<string, ObjectKey>;
-  readonly byMark: ReadonlyMap<string, ObjectKey>;
+  readonly byMark: (mark: string) => ObjectKey | undefined;
   /** Objects that stand for something by its id. */
   readonly recordedElsewhere: ReadonlySet<ObjectKey>;
 }
 
 function fleetKnowledge(fleet: KnownFleet | undefined): FleetKnowledge {
   const byId = new Map<string, ObjectKey>();
-  const byMark = new Map<string, ObjectKey>();
-  if (!fleet) return { ownerId: undefined, byId, byMark, recordedElsewhere: new Set() };
+  if (!fleet) return { ownerId: undefined, byId, byMark: () => undefined, recordedElsewhere: new Set() };
   const { store, snapshot } = fleet;
-  const owner = { id: ownerId(store.ownerName), digestKey: store.digestKey };
   for (const { key, spec } of snapshot.objects.values()) {
     if ('adopt' in spec && spec.adopt) byId.set(canonicalId(spec.adopt.id), key);
   }
-  const records = [...store.records()];
-  for (const { key, externalId } of records) if (externalId !== undefined) byId.set(externalId, key);
+  for (const { key, externalId } of store.records()) if (externalId !== undefined) byId.set(externalId, key);
+  // The marks of all objects are computed for the first thing with a mark whose id is not known: usually never.
+  let marks: ReadonlyMap<string, ObjectKey> | undefined;
+  return {
+    ownerId: ownerId(store.ownerName),
+    byId,
+    byMark: (mark) => (marks ??= marksOf(fleet)).get(mark),
+    recordedElsewhere: new Set(byId.values()),
+  };
+}
+
+function marksOf({ store, snapshot }: KnownFleet): ReadonlyMap<string, ObjectKey> {
+  const owner = { id: ownerId(store.ownerName), digestKey: store.digestKey };
   const unrecorded = [...snapshot.objects.keys()].filter((key) => !store.record(key));
-  for (const record of [
-    ...records,
+  const records = [
+    ...store.records(),
     ...unrecorded.map((key) => newRecord(key, derivedUid(store.ownerName, key))),
-  ]) {
-    const own = kinds[parseObjectKey(record.key).kind].remote?.marks.own({ record, owner });
-    if (own !== undefined) byMark.set(own, record.key);
-  }
-  return { ownerId: owner.id, byId, byMark, recordedElsewhere: new Set(byId.values()) };
+  ];
+  return new Map(
+    records.flatMap((record) => {
+      const own = kinds[parseObjectKey(record.key).kind].remote?.marks.own({ record, owner });
+      return own === undefined ? [] : [[own, record.key] as const];
+    }),
+  );
 }
 
 function managers<Value extends { readonly id: string }>(
@@ -119,12 +130,14 @@ function managers<Value extends { readonly id: string }>(
   const [mark] = carried;
   const markedBy = mark === undefined ? undefined : marks.ownerIn(mark);
   const recorded = byId.get(value.id);
-  const marked = carried.map((one) => byMark.get(one)).find((found) => found);
-  if (recorded === undefined && marked !== undefined && recordedElsewhere.has(marked)) {
-    return { markedBy, managedBy: { is: 'duplicate', key: marked } };
+  if (recorded !== undefined) return { markedBy, managedBy: { is: 'fleet', key: recorded } };
+  const marked = carried.map((one) => byMark(one)).find((found) => found);
+  if (marked !== undefined) {
+    return {
+      markedBy,
+      managedBy: { is: recordedElsewhere.has(marked) ? 'duplicate' : 'fleet', key: marked },
+    };
   }
-  const key = recorded ?? marked;
-  if (key !== undefined) return { markedBy, managedBy: { is: 'fleet', key } };
   if (markedBy === undefined) return { markedBy, managedBy: nobody };
   return { markedBy, managedBy: { is: 'owner', owner: markedBy, isOurs: markedBy === ourId } };
 }

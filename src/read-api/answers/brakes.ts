@@ -5,7 +5,7 @@
 import { rfc3339 } from '../../base/index.ts';
 import type { EngagedBrake } from '../../engine/index.ts';
 import type { z } from 'zod';
-import { seesAccount, seesKey, type Reader } from '../fleet/reader.ts';
+import { seesAccount, sees, type Reader } from '../fleet/reader.ts';
 import type { IndexedRow } from '../fleet/row.ts';
 import type { brake } from '../schemas/answers.ts';
 import type { AnswerContext } from './context.ts';
@@ -44,11 +44,9 @@ export function brakesOf(context: AnswerContext): Brake[] {
 /** By reason and account. */
 function shownBrakes({ index, source, reader }: AnswerContext): Brake[] {
   const groups = new Map<string, IndexedRow[]>();
-  for (const key of index.trouble) {
-    const indexed = index.rows.get(key);
-    if (!indexed || indexed.row.health !== 'Suspended' || !seesKey(reader, key)) continue;
-    const { reason, account } = indexed.row;
-    if (!stopped.has(reason)) continue;
+  for (const indexed of index.trouble.values()) {
+    const { health, namespace, reason, account } = indexed.row;
+    if (health !== 'Suspended' || !sees(reader, namespace) || !stopped.has(reason)) continue;
     const id = `${reason} ${account ?? ''}`;
     groups.set(id, [...(groups.get(id) ?? []), indexed]);
   }

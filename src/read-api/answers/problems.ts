@@ -11,7 +11,7 @@ import { afterMs } from '../../engine/index.ts';
 import { isReason, reasons, sectionOf } from '../../reasons/index.ts';
 import type { ObjectKey } from '../../resources/index.ts';
 import { showCommand } from '../fleet/commands.ts';
-import { seesKey } from '../fleet/reader.ts';
+import { sees } from '../fleet/reader.ts';
 import type { IndexedRow } from '../fleet/row.ts';
 import type { FleetSource } from '../fleet/source.ts';
 import type { Problem } from '../schemas/parts.ts';
@@ -34,10 +34,9 @@ export function openProblems(context: AnswerContext): Problems {
   const groups = new Map<string, IndexedRow[]>();
   let objects = 0;
   let nextAt: number | undefined;
-  for (const key of index.trouble) {
-    const indexed = index.rows.get(key);
-    if (!indexed || !seesKey(reader, key)) continue;
-    const { reason, account, severity } = indexed.row;
+  for (const indexed of index.trouble.values()) {
+    const { namespace, reason, account, severity } = indexed.row;
+    if (!sees(reader, namespace)) continue;
     const opensAt = indexed.sinceMs + afterMs[severity];
     const isPending = opensAt > nowMs;
     if (isPending) nextAt = Math.min(nextAt ?? opensAt, opensAt);

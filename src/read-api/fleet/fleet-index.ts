@@ -28,7 +28,7 @@ export class FleetIndex {
   readonly #rows = new Map<ObjectKey, IndexedRow>();
   readonly #noted = new Set<ObjectKey>();
   readonly #orders = new Map<Sort, SortedRows>();
-  readonly #trouble = new Set<ObjectKey>();
+  readonly #trouble = new Map<ObjectKey, IndexedRow>();
   readonly #listeners = new Set<RowListener>();
   readonly counts = new Counts();
   readonly hierarchy: Hierarchy = new Hierarchy(this.#rows);
@@ -57,8 +57,8 @@ export class FleetIndex {
     return this.#rows;
   }
 
-  /** Keys of objects that wait, are held or can't be used, for reasons that are more than information. */
-  get trouble(): ReadonlySet<ObjectKey> {
+  /** Objects that wait, are held or can't be used, for reasons that are more than information. */
+  get trouble(): ReadonlyMap<ObjectKey, IndexedRow> {
     return this.#trouble;
   }
 
@@ -142,7 +142,7 @@ export class FleetIndex {
       });
     if (after) this.#rows.set(key, after);
     else this.#rows.delete(key);
-    if (after?.isTrouble) this.#trouble.add(key);
+    if (after?.isTrouble) this.#trouble.set(key, after);
     else this.#trouble.delete(key);
     this.counts.change(before, after);
     this.hierarchy.change(before, after);

@@ -1,4 +1,7 @@
-/** Rows in an order, kept sorted while they change: a change costs a search and a move in memory, and no sort. */
+/**
+ * Rows in an order, kept sorted while they change. A change is only noted. It has its place when somebody reads the order: a few changes by a
+ * search and a move in memory each, many by one sort. So an order that nobody reads costs almost nothing.
+ */
 import type { IndexedRow } from './row.ts';
 import { healths } from '../schemas/parts.ts';
 
@@ -35,23 +38,58 @@ interface Placed {
   readonly indexed: IndexedRow;
 }
 
+interface Noted {
+  /** As it is in the order; undefined: it is not there. */
+  readonly before: IndexedRow | undefined;
+  readonly after: IndexedRow | undefined;
+}
+
+/** A sort of all costs about as much as so many searches and moves: one for so many rows. */
+const rowsForEach = 8;
+
 export class SortedRows {
   readonly #sort: Sort;
-  readonly #placed: Placed[];
+  #placed: Placed[];
+  readonly #noted = new Map<string, Noted>();
 
   constructor(sort: Sort, rows: Iterable<IndexedRow>) {
     this.#sort = sort;
-    this.#placed = Array.from(rows, (indexed) => ({ position: positionOf(indexed, sort), indexed })).sort(
+    this.#placed = this.#sorted(rows);
+  }
+
+  get size(): number {
+    this.#settle();
+    return this.#placed.length;
+  }
+
+  /** Undefined: the row is new, or gone. */
+  change(before: IndexedRow | undefined, after: IndexedRow | undefined): void {
+    const key = (after ?? before)?.row.key;
+    if (key === undefined) return;
+    const noted = this.#noted.get(key);
+    this.#noted.set(key, { before: noted ? noted.before : before, after });
+  }
+
+  #settle(): void {
+    if (this.#noted.size === 0) return;
+    if (this.#noted.size * rowsForEach < this.#placed.length) {
+      for (const { before, after } of this.#noted.values()) this.#place(before, after);
+    } else {
+      const unchanged = this.#placed.filter(({ indexed }) => !this.#noted.has(indexed.row.key));
+      const changed = [...this.#noted.values()].flatMap(({ after }) => (after ? [after] : []));
+      this.#placed = this.#sorted([...unchanged.map(({ indexed }) => indexed), ...changed]);
+    }
+    this.#noted.clear();
+  }
+
+  #sorted(rows: Iterable<IndexedRow>): Placed[] {
+    return Array.from(rows, (indexed) => ({ position: positionOf(indexed, this.#sort), indexed })).sort(
       (left, right) => comparePositions(left.position, right.position),
     );
   }
 
-  get size(): number {
-    return this.#placed.length;
-  }
-
-  /** Undefined: the row is new, or gone. Most changes leave it where it is. */
-  change(before: IndexedRow | undefined, after: IndexedRow | undefined): void {
+  /** Most changes leave a row where it is. */
+  #place(before: IndexedRow | undefined, after: IndexedRow | undefined): void {
     const from = before && positionOf(before, this.#sort);
     const to = after && positionOf(after, this.#sort);
     const at = from && this.#from(from);
@@ -66,6 +104,7 @@ export class SortedRows {
 
   /** The rows behind a position, in order. */
   *after(position: Position | undefined): Generator<IndexedRow> {
+    this.#settle();
     let at = position === undefined ? 0 : this.#from(position);
     if (position !== undefined && at < this.#placed.length) {
       const here = this.#placed[at];
@@ -89,6 +128,7 @@ export class SortedRows {
 
   /** Those that are selected, for somebody who keeps them from now on. They are in order already, so this costs no sort. */
   select(isSelected: (indexed: IndexedRow) => boolean): SortedRows {
+    this.#settle();
     const selected = new SortedRows(this.#sort, []);
     for (const placed of this.#placed) if (isSelected(placed.indexed)) selected.#placed.push(placed);
     return selected;

@@ -20,21 +20,22 @@ export interface Shown {
   readonly items: readonly Item[];
 }
 
-export interface Change {
-  readonly head?: object | null;
-  readonly changed?: readonly Item[];
-  readonly removed?: readonly string[];
-  readonly order?: readonly string[];
-}
-
 export interface ViewEvent {
   readonly number: number;
   /** As it is sent, but for its id. */
   readonly text: string;
 }
 
+/**
+ * JSON, without the braces around it. Each part became text once, when it was compared with what was known.
+ *
+ * Of a change: `head`, if it is another one, or null; `changed`, new and different items; `removed`, ids; `order`, all ids.
+ */
+export type Members = string;
+
 interface Known {
   readonly value: object;
+  /** Of the item. */
   readonly json: string;
 }
 
@@ -44,7 +45,7 @@ export class LiveView {
   #order: readonly string[] = [];
   #head: string | undefined;
   /** In the order of their numbers. */
-  #events: readonly ViewEvent[] = [];
+  readonly #events: ViewEvent[] = [];
   /** The number of the event before those. */
   #before = 0;
   #isRendered = false;
@@ -59,63 +60,59 @@ export class LiveView {
   }
 
   /** The difference to what was shown last; undefined: there is none. */
-  update(): Change | undefined {
+  update(): Members | undefined {
     const shown = this.#render();
-    const change: { -readonly [Field in keyof Change]: Change[Field] } = {};
+    const members: string[] = [];
     const head = shown && JSON.stringify(shown.head);
-    if (head !== this.#head) change.head = shown?.head ?? null;
+    if (head !== this.#head) members.push(`"head":${head ?? 'null'}`);
     this.#head = head;
     const items = shown?.items ?? [];
-    const changed = items.filter((item) => this.#keep(item));
+    const changed = items.flatMap((item) => this.#keep(item) ?? []);
     const ids = items.map(({ id }) => id);
     const isThere = new Set(ids);
     const removed = [...this.#items.keys()].filter((id) => !isThere.has(id));
     for (const id of removed) this.#items.delete(id);
-    if (changed.length > 0) change.changed = changed;
-    if (removed.length > 0) change.removed = removed;
-    if (!isSameOrder(this.#order, ids)) change.order = ids;
+    if (changed.length > 0) members.push(`"changed":[${changed.join(',')}]`);
+    if (removed.length > 0) members.push(`"removed":${JSON.stringify(removed)}`);
+    if (!isSameOrder(this.#order, ids)) members.push(`"order":${JSON.stringify(ids)}`);
     this.#order = ids;
     const isFirst = !this.#isRendered;
     this.#isRendered = true;
-    return isFirst || Object.keys(change).length === 0 ? undefined : change;
+    return isFirst || members.length === 0 ? undefined : members.join(',');
   }
 
-  /** All of it, as it was computed last. */
-  state(): { readonly head: object | null; readonly items: readonly Item[] } {
-    return {
-      head: this.#head === undefined ? null : (JSON.parse(this.#head) as object),
-      items: this.#order.flatMap((id) => {
-        const known = this.#items.get(id);
-        return known ? [{ id, value: known.value }] : [];
-      }),
-    };
+  /** All of it, as it was computed last: `head` and `items`. */
+  state(): Members {
+    const items = this.#order.flatMap((id) => this.#items.get(id)?.json ?? []);
+    return `"head":${this.#head ?? 'null'},"items":[${items.join(',')}]`;
   }
 
   record(event: ViewEvent): void {
-    this.#events = [...this.#events, event];
+    this.#events.push(event);
   }
 
   /** Forgets the events up to this number. */
   forget(number: number): void {
-    const kept = this.#events.filter((event) => event.number > number);
-    const last = this.#events[this.#events.length - kept.length - 1];
-    if (last) this.#before = last.number;
-    this.#events = kept;
+    for (let first = this.#events[0]; first && first.number <= number; first = this.#events[0]) {
+      this.#before = first.number;
+      this.#events.shift();
+    }
   }
 
   /** The events after the one with this number. Undefined: it is forgotten, or is of another view. */
   since(number: number): readonly ViewEvent[] | undefined {
-    if (number === this.#before) return this.#events;
+    if (number === this.#before) return [...this.#events];
     const at = this.#events.findIndex((event) => event.number === number);
     return at < 0 ? undefined : this.#events.slice(at + 1);
   }
 
-  #keep({ id, value }: Item): boolean {
+  /** The item as JSON, if it is another one than before. */
+  #keep({ id, value }: Item): string | undefined {
     const known = this.#items.get(id);
-    if (known?.value === value) return false;
-    const json = JSON.stringify(value);
+    if (known?.value === value) return undefined;
+    const json = `{"id":${JSON.stringify(id)},"value":${JSON.stringify(value)}}`;
     this.#items.set(id, { value, json });
-    return known?.json !== json;
+    return known?.json === json ? undefined : json;
   }
 }
 

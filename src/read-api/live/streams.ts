@@ -20,7 +20,7 @@
 import { rfc3339, sleep, type Clock, type Random, type Timer } from '../../base/index.ts';
 import type { FleetIndex } from '../fleet/fleet-index.ts';
 import type { StreamSink } from '../message.ts';
-import { LiveView, type ViewEvent } from './live-view.ts';
+import { LiveView, type Members, type ViewEvent } from './live-view.ts';
 import type { OpenView } from './views.ts';
 
 export interface StreamLimits {
@@ -184,8 +184,11 @@ export class Streams {
 
   #stateOf(followed: Followed): string {
     const { live } = followed;
-    const data = { at: this.#now(), ...live.state() };
-    return `${this.#idOf(followed, live.number)}event: state\ndata: ${JSON.stringify(data)}\n\n`;
+    return `${this.#idOf(followed, live.number)}${this.#textOf('state', live.state())}`;
+  }
+
+  #textOf(event: 'state' | 'change', members: Members): string {
+    return `event: ${event}\ndata: {"at":"${this.#now()}",${members}}\n\n`;
   }
 
   #sent(followed: Followed, { number, text }: ViewEvent): string {
@@ -240,8 +243,7 @@ export class Streams {
     followed.atMs = this.#options.clock.monotonicMs();
     const change = live.update();
     if (!change) return;
-    const data = { at: this.#now(), ...change };
-    const event = { number: live.number + 1, text: `event: change\ndata: ${JSON.stringify(data)}\n\n` };
+    const event = { number: live.number + 1, text: this.#textOf('change', change) };
     live.record(event);
     this.#keep(live, event);
     for (const stream of streams) this.#write(stream, this.#sent(followed, event));
