@@ -32,11 +32,11 @@ afterEach(async () => {
   removeTemporary(folder);
 });
 
-/** Resolves with the first snapshot from now on that is wanted. */
-type Until = (wanted: (snapshot: DesiredSnapshot) => boolean) => Promise<void>;
+/** Resolves with the snapshot of now, or the first one from now on, that is wanted. */
+type Until = (wanted: (snapshot: DesiredSnapshot) => boolean) => Promise<DesiredSnapshot>;
 
 async function watched(directory: string | undefined): Promise<Until> {
-  const waiting: { wanted: (snapshot: DesiredSnapshot) => boolean; resolve: () => void }[] = [];
+  const waiting: { wanted: (snapshot: DesiredSnapshot) => boolean; resolve: (snapshot: DesiredSnapshot) => void }[] = [];
   let last: DesiredSnapshot | undefined;
   source = createFileSource({
     directory: folder,
@@ -45,11 +45,11 @@ async function watched(directory: string | undefined): Promise<Until> {
   });
   last = await source.start((snapshot) => {
     last = snapshot;
-    for (const { wanted, resolve } of waiting) if (wanted(snapshot)) resolve();
+    for (const { wanted, resolve } of waiting) if (wanted(snapshot)) resolve(snapshot);
   });
   return (wanted) => {
-    if (last && wanted(last)) return Promise.resolve();
-    const { promise, resolve } = Promise.withResolvers<void>();
+    if (last && wanted(last)) return Promise.resolve(last);
+    const { promise, resolve } = Promise.withResolvers<DesiredSnapshot>();
     waiting.push({ wanted, resolve });
     return promise;
   };
@@ -153,7 +153,8 @@ test.each(Object.entries(replacements))(
     await until(has('v1'));
     for (const value of ['v2', 'v3', 'v4']) {
       replace(value);
-      await until(has(value));
+      const { problems, complete } = await until(has(value));
+      expect([problems, complete]).toEqual([[], true]);
     }
   },
 );
@@ -165,7 +166,7 @@ test('a directory of Secrets that appears later is noticed, and so is a change i
   renameSync(join(base, 'secrets.next'), join(base, 'secrets'));
   await until(has('v1'));
   secretIn('secrets', 'v2');
-  await until(has('v2'));
+  expect(await until(has('v2'))).toMatchObject({ problems: [], complete: true });
 });
 
 test('a folder of documents that is replaced by renames is noticed, time after time', async () => {
@@ -175,6 +176,7 @@ test('a folder of documents that is replaced by renames is noticed, time after t
     writeInto(base, 'next/web.yaml', service(name));
     renameSync(folder, join(base, `before-${name}`));
     renameSync(join(base, 'next'), folder);
-    await until((snapshot) => names(snapshot).join() === name);
+    const { problems } = await until((snapshot) => names(snapshot).join() === name);
+    expect(problems).toEqual([]);
   }
 });
