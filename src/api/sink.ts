@@ -93,7 +93,11 @@ export function createSinkTransport(clock: Clock, terms: SinkTerms, lookup?: Loo
       const deadline = new AbortController();
       const timer = clock.after(sinkTimeoutMs, () => deadline.abort());
       try {
-        const { statusCode, headers: head, body: text } = await request(url, {
+        const {
+          statusCode,
+          headers: head,
+          body: text,
+        } = await request(url, {
           method: 'POST',
           headers,
           body,

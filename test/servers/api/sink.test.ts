@@ -248,9 +248,7 @@ describe('a message to a sink', () => {
     const headers = header === undefined ? {} : { 'retry-after': header };
     const url = await serve((_request, response) => response.writeHead(429, headers).end());
     const expected = { kind: 'answered', status: 429 };
-    expect(await post(url)).toEqual(
-      retryAfterMs === undefined ? expected : { ...expected, retryAfterMs },
-    );
+    expect(await post(url)).toEqual(retryAfterMs === undefined ? expected : { ...expected, retryAfterMs });
   });
 
   test('arrives where its name leads when it connects, and nowhere when that becomes private', async () => {

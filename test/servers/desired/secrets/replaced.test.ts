@@ -36,7 +36,10 @@ afterEach(async () => {
 type Until = (wanted: (snapshot: DesiredSnapshot) => boolean) => Promise<DesiredSnapshot>;
 
 async function watched(directory: string | undefined): Promise<Until> {
-  const waiting: { wanted: (snapshot: DesiredSnapshot) => boolean; resolve: (snapshot: DesiredSnapshot) => void }[] = [];
+  const waiting: {
+    wanted: (snapshot: DesiredSnapshot) => boolean;
+    resolve: (snapshot: DesiredSnapshot) => void;
+  }[] = [];
   let last: DesiredSnapshot | undefined;
   source = createFileSource({
     directory: folder,
@@ -78,6 +81,8 @@ interface Replacement {
   readonly directory: string;
   readonly begin: () => void;
   readonly replace: (value: string) => void;
+  /** What took the place is changed as it is. The file, by the value that it came with. */
+  readonly place: (value: string) => string;
 }
 
 /** What `kubectl` mounts for one Secret: `KEY -> ..data/KEY`, `..data -> ..DATE`. */
@@ -95,6 +100,7 @@ const replacements: Record<string, Replacement> = {
       secretIn('secrets.next', value);
       exchange('secrets');
     },
+    place: () => 'secrets/default/db/password',
   },
   'one Secret in it, by two renames': {
     directory: 'secrets',
@@ -104,6 +110,7 @@ const replacements: Record<string, Replacement> = {
       renameSync(join(base, 'secrets/default/db'), join(base, `gone-${value}`));
       renameSync(join(base, 'secrets/default/.db.next'), join(base, 'secrets/default/db'));
     },
+    place: () => 'secrets/default/db/password',
   },
   'the link `..data` of a mounted Secret': {
     directory: 'secrets',
@@ -112,6 +119,7 @@ const replacements: Record<string, Replacement> = {
       symlinkSync('..data/password', join(base, 'secrets/default/db/password'));
     },
     replace: (value) => mount('secrets/default/db', value, value),
+    place: (value) => `secrets/default/db/..${value}/password`,
   },
   'a link that is the directory': {
     directory: 'secrets',
@@ -123,6 +131,7 @@ const replacements: Record<string, Replacement> = {
       secretIn(value, value);
       relink('secrets', value);
     },
+    place: (value) => `${value}/default/db/password`,
   },
   'a link on the way to the directory': {
     directory: 'mounted/..data/team',
@@ -134,6 +143,7 @@ const replacements: Record<string, Replacement> = {
       secretIn(`mounted/..${value}/team`, value);
       relink('mounted/..data', `..${value}`);
     },
+    place: (value) => `mounted/..${value}/team/default/db/password`,
   },
   'a file behind a link that is the directory': {
     directory: 'secrets',
@@ -142,12 +152,13 @@ const replacements: Record<string, Replacement> = {
       symlinkSync('v1', join(base, 'secrets'));
     },
     replace: (value) => secretIn('v1', value),
+    place: () => 'v1/default/db/password',
   },
 };
 
 test.each(Object.entries(replacements))(
   'of --secrets-dir is noticed, time after time: %s',
-  async (_what, { directory, begin, replace }) => {
+  async (_what, { directory, begin, replace, place }) => {
     begin();
     const until = await watched(join(base, directory));
     await until(has('v1'));
@@ -155,6 +166,8 @@ test.each(Object.entries(replacements))(
       replace(value);
       const { problems, complete } = await until(has(value));
       expect([problems, complete]).toEqual([[], true]);
+      writeInto(base, place(value), `${value}, changed`);
+      expect(await until(has(`${value}, changed`))).toMatchObject({ problems: [] });
     }
   },
 );
