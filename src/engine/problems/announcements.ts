@@ -22,6 +22,7 @@ import type {
   AnnouncedType,
   NotificationTerms,
   StoredAnnouncement,
+  StoredHappening,
   StoredNotification,
 } from '../../resources/index.ts';
 import { afterMs, type Trouble } from './trouble.ts';
@@ -37,7 +38,7 @@ export type DeliveryEvent =
 export type AnnouncementEvent =
   | DeliveryEvent
   /** Something happened that is to be announced, besides problems. */
-  | { readonly kind: 'happened'; readonly id: string; readonly at: number };
+  | ({ readonly kind: 'happened' } & StoredHappening);
 
 export interface AnnouncementInputs {
   readonly uid: string;
@@ -157,12 +158,12 @@ class Round {
     }
   }
 
-  #happened({ id, at }: { readonly id: string; readonly at: number }): void {
+  #happened({ id, at, reason, account, hash }: StoredHappening): void {
     const { happened = [] } = this.#rest;
     if (happened.some((each) => each.id === id)) return;
     if (!this.#mayMake() || happened.length >= happenedAtMost) return this.#count('happened', 1);
     this.#makeOne();
-    this.#change({ happened: [...happened, { id, at }] });
+    this.#change({ happened: [...happened, { id, at, reason, account, hash }] });
   }
 
   #forget(key: string): void {
