@@ -22,7 +22,7 @@ import type {
   AnnouncedType,
   NotificationTerms,
   StoredAnnouncement,
-  StoredHappening,
+  StoredOccurrence,
   StoredNotification,
 } from '../../resources/index.ts';
 import { afterMs, type Trouble } from './trouble.ts';
@@ -38,7 +38,7 @@ export type DeliveryEvent =
 export type AnnouncementEvent =
   | DeliveryEvent
   /** Something happened that is to be announced, besides problems. */
-  | ({ readonly kind: 'happened' } & StoredHappening);
+  | ({ readonly kind: 'happened' } & StoredOccurrence);
 
 export interface AnnouncementInputs {
   readonly uid: string;
@@ -158,7 +158,7 @@ class Round {
     }
   }
 
-  #happened({ id, at, reason, account, hash }: StoredHappening): void {
+  #happened({ id, at, reason, account, hash }: StoredOccurrence): void {
     const { happened = [] } = this.#rest;
     if (happened.some((each) => each.id === id)) return;
     if (!this.#mayMake() || happened.length >= happenedAtMost) return this.#count('happened', 1);

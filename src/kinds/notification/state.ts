@@ -33,7 +33,7 @@ const announcement = z.object({
   message: message.optional(),
 });
 
-const happening = z.object({
+const occurrence = z.object({
   id: z.string(),
   at: z.number(),
   reason: z.string().optional(),
@@ -44,7 +44,7 @@ const happening = z.object({
 /** See resources/parts/notification.ts. */
 const schema = z.object({
   announcements: z.array(announcement).readonly().optional(),
-  happened: z.array(happening).readonly().optional(),
+  happened: z.array(occurrence).readonly().optional(),
   hour: z.object({ at: z.number(), made: z.number() }).optional(),
   digest: z.object(counts).optional(),
   digestMessage: z.object({ ...counts, at: z.number() }).optional(),

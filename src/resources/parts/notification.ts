@@ -36,7 +36,7 @@ export interface StoredAnnouncement {
 }
 
 /** What happened besides problems. Its text is in memory only. */
-export interface StoredHappening {
+export interface StoredOccurrence {
   readonly id: string;
   readonly at: number;
   readonly reason?: string | undefined;
@@ -67,7 +67,7 @@ export interface StoredDigestMessage extends StoredDigest {
 export interface StoredNotification {
   readonly announcements?: readonly StoredAnnouncement[] | undefined;
   /** Happenings that the sink has not accepted yet. */
-  readonly happened?: readonly StoredHappening[] | undefined;
+  readonly happened?: readonly StoredOccurrence[] | undefined;
   /** Messages in the hour that began then. */
   readonly hour?: { readonly at: number; readonly made: number } | undefined;
   /** What the next digest has. */
