@@ -346,8 +346,7 @@ export class Reconciler {
     const changed = !cut && !sameValue(next, record);
     const earlier = store.revisions(key);
     if (changed) {
-      const isOwner = arranged !== undefined || revisions !== undefined;
-      await (isOwner
+      await ((arranged ?? revisions) !== undefined
         ? store.saveOwner(next, revisions, () => this.#options.fleet.rederive())
         : store.save(next));
       reportSaved(this.#options, key, { ...arrange, news }, earlier);

@@ -71,7 +71,7 @@ export const absentMs = 30_000;
 const digestMs = 600_000;
 const hourMs = 3_600_000;
 export const openAtMost = 500;
-/** Happenings whose message is not delivered yet; further ones are counted in the digest. */
+/** Occurrences whose message is not delivered yet; further ones are counted in the digest. */
 const happenedAtMost = 50;
 const soonestMs = 1000;
 const latestMs = hourMs;

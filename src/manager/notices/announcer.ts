@@ -137,7 +137,11 @@ export class Announcer implements Notices {
       ...delivered,
       ...happened.map(({ id, at, reason, account, key: about }) => ({
         kind: 'happened' as const,
-        ...{ id, at, reason, account, hash: problemHash(about, reason) },
+        id,
+        at,
+        reason,
+        account,
+        hash: problemHash(about, reason),
       })),
     ];
     return {

@@ -66,7 +66,7 @@ export interface StoredDigestMessage extends StoredDigest {
 
 export interface StoredNotification {
   readonly announcements?: readonly StoredAnnouncement[] | undefined;
-  /** Happenings that the sink has not accepted yet. */
+  /** What happened, and the sink has not accepted yet. */
   readonly happened?: readonly StoredOccurrence[] | undefined;
   /** Messages in the hour that began then. */
   readonly hour?: { readonly at: number; readonly made: number } | undefined;
