@@ -206,7 +206,7 @@ export async function heldLeases(
   const { items } = await api.list(leaseType, { namespace }, signal);
   return items.flatMap((object) => {
     const { holderIdentity, leaseDurationSeconds = 0 } = specOf(object);
-    const { name, resourceVersion = '' } = object.metadata;
+    const { name, resourceVersion } = object.metadata;
     const durationMs = leaseDurationSeconds * 1000;
     return holderIdentity ? [{ name, holder: holderIdentity, version: resourceVersion, durationMs }] : [];
   });
