@@ -6,13 +6,14 @@
  *           ── some are held ──> they are read again and again
  *                 ├── all were given back, or stood still for as long as they claim ──> campaign: their holders are gone
  *                 └── one was renewed meanwhile ──> refused (`UserError`): stop all operators first
+ *           ── no answer ──> asked again
  *
  * Whether a Lease stands still is seen on this process's monotonic clock, as in kubernetes/election.ts. One that may not list Leases is an
  * installation of an earlier version: that is logged, and nothing is checked.
  */
 import { messageOf, sleep, UserError, type Clock } from '../base/index.ts';
 import { shardOf, type Shard } from '../desired/index.ts';
-import { heldLeases, type HeldLease, type KubernetesApi } from '../kubernetes/index.ts';
+import { heldLeases, KubernetesError, type HeldLease, type KubernetesApi } from '../kubernetes/index.ts';
 import type { Logger } from '../telemetry/index.ts';
 
 /** Of the operator that manages this part. */
@@ -52,6 +53,7 @@ export interface DivisionOptions {
 }
 
 const everyMs = 2000;
+const forbidden = 403;
 /** A holder that claims more is not waited for: somebody has mistyped. */
 const longestClaimMs = 60_000;
 
@@ -78,18 +80,28 @@ export async function refuseOtherDivision(options: DivisionOptions): Promise<voi
   }
 }
 
-async function othersNow({ api, shard, logger, signal }: DivisionOptions): Promise<HeldLease[]> {
-  try {
-    const held = await heldLeases(api, api.namespace, signal);
-    return held.filter(({ name }) => isOfOtherDivision(name, shard));
-  } catch (error) {
-    if (signal.aborted) return [];
-    logger.warn(
-      { namespace: api.namespace, note: messageOf(error) },
-      'Leases could not be listed, so it is not checked whether operators of another division are at work; apply the current manifests',
-    );
-    return [];
+/** While the API server does not answer, nobody can lead, either: it is asked again. */
+async function othersNow({ api, shard, clock, logger, signal }: DivisionOptions): Promise<HeldLease[]> {
+  while (!signal.aborted) {
+    try {
+      // oxlint-disable-next-line no-await-in-loop -- until there is an answer
+      const held = await heldLeases(api, api.namespace, signal);
+      return held.filter(({ name }) => isOfOtherDivision(name, shard));
+    } catch (error) {
+      if (error instanceof KubernetesError && error.status === forbidden) {
+        logger.warn(
+          { namespace: api.namespace, note: error.message },
+          'Leases may not be listed, so it is not checked whether operators of another division are at work; apply the current rights',
+        );
+        return [];
+      }
+      if (signal.aborted) return [];
+      logger.warn({ namespace: api.namespace, note: messageOf(error) }, 'Leases could not be listed');
+      // oxlint-disable-next-line no-await-in-loop -- until there is an answer
+      await sleep(clock, everyMs, signal);
+    }
   }
+  return [];
 }
 
 function refusal({ name, holder }: HeldLease, shard: Shard | undefined): UserError {

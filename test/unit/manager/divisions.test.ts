@@ -127,6 +127,20 @@ describe('an operator that starts', () => {
     expect(leases.log.join('')).toContain('leases is forbidden');
   });
 
+  test('asks again while the API server does not answer', async () => {
+    const leases = new Leases();
+    leases.failure = new KubernetesError('not now', { status: 503 });
+    leases.hold('fleetkeeper-0-of-2');
+    leases.begin(undefined);
+    await leases.clock.advance(5000);
+    expect(leases.outcome).toBe('pending');
+    leases.failure = undefined;
+    await leases.clock.advance(2000);
+    leases.hold('fleetkeeper-0-of-2');
+    await leases.clock.advance(3000);
+    expect(leases.outcome).toBeInstanceOf(UserError);
+  });
+
   test('is not held up when it is stopped', async () => {
     const leases = new Leases();
     leases.hold('fleetkeeper-0-of-2');
