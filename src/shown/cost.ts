@@ -1,7 +1,14 @@
 /** What accounts cost, divided by who it is for. Pure. The sum of all rows is what the accounts cost. What was spent: spent-rows.ts. */
 import { monthAt, monthEnd, rfc3339 } from '../base/index.ts';
 import { clampedMicros, microsOf, readTally, type Tally } from '../engine/plan/index.ts';
-import { accountKey, ownerLabel, parseObjectKey, traitsOf, type ObjectKey } from '../resources/index.ts';
+import {
+  accountKey,
+  budgetInForce,
+  ownerLabel,
+  parseObjectKey,
+  traitsOf,
+  type ObjectKey,
+} from '../resources/index.ts';
 import type { ObjectRecord } from '../state/index.ts';
 import { Ahead, nothingAhead, type AheadOf } from './ahead.ts';
 import { nothingCounted, spentBy, spentInAll, type Spent } from './spent-rows.ts';
@@ -282,21 +289,17 @@ function nameOf(
 }
 
 /** As its status shows it: of the present month, or the sum of its days in an earlier one. */
-function budgetRow(
-  { key, status, manifest }: ObjectRecord,
-  month: string | undefined,
-): BudgetRow | undefined {
-  const { kind, namespace, name } = parseObjectKey(key);
+function budgetRow(record: ObjectRecord, month: string | undefined): BudgetRow | undefined {
+  const { key, status } = record;
+  const { namespace, name } = parseObjectKey(key);
+  const inForce = budgetInForce(record);
   const now = status?.['month'];
-  if (!traitsOf(kind).budget || typeof now !== 'string') return undefined;
+  if (!inForce || typeof now !== 'string') return undefined;
   const number = (field: string) => {
     const value = status?.[field];
     return typeof value === 'number' ? value : null;
   };
-  const { monthlyMicros = null, hourlyMicros = null } = (manifest.spec['limits'] ?? {}) as {
-    readonly monthlyMicros?: number;
-    readonly hourlyMicros?: number;
-  };
+  const { monthlyMicros = null, hourlyMicros = null } = inForce.limits;
   const limits = {
     limitMicros: monthlyMicros,
     hourlyMicros: number('hourlyMicros'),
