@@ -1,6 +1,6 @@
 /** What everything costs, by whom, and against which budget. Pure. */
 import { html, nothing, type TemplateResult } from 'lit-html';
-import { changeText, counted, duration, percent, sizeText, usd } from '../format.ts';
+import { changeText, counted, duration, percent, sizeText, upperFirst, usd } from '../format.ts';
 import { bar } from '../parts/bar.ts';
 import { healthState } from '../parts/health.ts';
 import { objectHref } from '../parts/links.ts';
@@ -18,7 +18,7 @@ export function moneyView(
   onFilter: (query: Readonly<Record<string, string>>) => void,
   now: Now,
 ): TemplateResult {
-  const { total, by, unmanaged, rows, omitted, isComplete } = money;
+  const { by, isComplete } = money;
   const label = by.startsWith(labelPrefix) ? by.slice(labelPrefix.length) : '';
   const grouping = label === '' ? by : `label ${label}`;
   return html`
@@ -31,36 +31,7 @@ export function moneyView(
     </header>
     ${isComplete ? nothing : html`<p class="banner">An account can't be read, so not everything is counted.</p>`}
     ${figures(money)} ${budgets(money)}
-    <div class="grid2">
-      <section class="panel" aria-labelledby="groups">
-        <header><h2 id="groups">By ${grouping}</h2></header>
-        <div class="scroll" tabindex="0" role="region" aria-labelledby="groups">
-          <table>
-            <tbody>
-              ${rows.map(({ name, things, hourlyMicros }) => costLine(groupLink(by, name), things, hourlyMicros, total.hourlyMicros))}
-              ${
-                omitted > 0
-                  ? html`<tr>
-                      <td class="muted" colspan="3">${omitted} more</td>
-                    </tr>`
-                  : nothing
-              }
-              ${
-                unmanaged.things > 0
-                  ? costLine(
-                      'not managed by Fleetkeeper',
-                      unmanaged.things,
-                      unmanaged.hourlyMicros,
-                      total.hourlyMicros,
-                    )
-                  : nothing
-              }
-            </tbody>
-          </table>
-        </div>
-      </section>
-      ${mostExpensive(money)}
-    </div>
+    <div class="grid2">${groups(money, grouping)} ${mostExpensive(money)}</div>
     ${accounts(money)} ${priceChanges(money, now)}
   `;
 }
@@ -139,11 +110,70 @@ function groupLink(by: string, name: string | null): unknown {
   return html`<a href=${linkTo(['objects'], { label: `${key}=${name}`, sort })}>${name}</a>`;
 }
 
-function costLine(name: unknown, things: number, micros: number, total: number): TemplateResult {
+function groups({ total, by, unmanaged, rows, omitted }: Money, grouping: string): TemplateResult {
+  const isCounted = rows.some(({ spentMicros }) => spentMicros !== null);
+  return html`<section class="panel" aria-labelledby="groups">
+    <header><h2 id="groups">By ${grouping}</h2></header>
+    <div class="scroll" tabindex="0" role="region" aria-labelledby="groups">
+      <table>
+        ${total.things > 0 ? groupHead(upperFirst(grouping), isCounted) : nothing}
+        <tbody>
+          ${rows.map((row) => costLine(groupLink(by, row.name), row, total, isCounted))}
+          ${
+            omitted > 0
+              ? html`<tr>
+                  <td class="muted" colspan=${isCounted ? 5 : 3}>${omitted} more</td>
+                </tr>`
+              : nothing
+          }
+          ${
+            unmanaged.things > 0
+              ? costLine('not managed by Fleetkeeper', unmanaged, total, isCounted)
+              : nothing
+          }
+        </tbody>
+      </table>
+    </div>
+  </section>`;
+}
+
+/** `isCounted`: of some group it is known what it has spent. */
+function groupHead(grouping: string, isCounted: boolean): TemplateResult {
+  return html`<thead>
+    <tr>
+      <th scope="col">${grouping}</th>
+      <th scope="col" class="number">Cost now</th>
+      <th scope="col" class="number">Share</th>
+      ${
+        isCounted
+          ? html`<th scope="col" class="number">Spent this month</th>
+              <th scope="col" class="number roomy">Expected</th>`
+          : nothing
+      }
+    </tr>
+  </thead>`;
+}
+
+function costLine(
+  name: unknown,
+  { things, hourlyMicros, spentMicros, estimatedMicros, forecastMicros, countedSince }: Money['total'],
+  total: Money['total'],
+  isCounted: boolean,
+): TemplateResult {
+  const estimated = estimatedMicros ?? 0;
   return html`<tr>
     <th scope="row" class="wide">${name} <span class="muted small">${counted(things, 'object')}</span></th>
-    <td class="number">${perHour(micros)}</td>
-    <td class="number muted">${percent(micros, total)}</td>
+    <td class="number">${perHour(hourlyMicros)}</td>
+    <td class="number muted">${percent(hourlyMicros, total.hourlyMicros)}</td>
+    ${
+      isCounted
+        ? html`<td class="number" title=${countedSince === null ? nothing : `counted since ${countedSince}`}>
+              ${spentMicros === null ? '–' : usd(spentMicros)}
+              ${estimated > 0 ? html`<div class="muted small">${usd(estimated)} of it estimated</div>` : nothing}
+            </td>
+            <td class="number roomy">${forecastMicros === null ? '–' : usd(forecastMicros)}</td>`
+        : nothing
+    }
   </tr>`;
 }
 

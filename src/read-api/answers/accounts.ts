@@ -11,7 +11,7 @@ import { shownRecord, type AnswerContext } from './context.ts';
 
 export const mostAccounts = 100;
 export const mostBudgets = 100;
-const budgetKinds = managedKinds.filter((kind) => 'budget' in traitsOf(kind));
+export const budgetKinds = managedKinds.filter((kind) => 'budget' in traitsOf(kind));
 
 export type AccountFacts = z.infer<typeof accountFacts>;
 export type BudgetFacts = z.infer<typeof budget>;
