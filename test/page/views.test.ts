@@ -316,6 +316,13 @@ test('money shows what each group has spent this month, if anybody has counted i
   ]);
 });
 
+test('in a column of the objects, all costs have as many decimals', () => {
+  const costs = [12_250_000, 27_000];
+  const rows = made.rows(2).map((row, index) => Object.assign({}, row, { hourlyMicros: costs[index] }));
+  const view = objectsView({ query: {}, total: 2, rows, ...shell }, now);
+  expect(textsOf(view, 'tbody .number.roomy:not(.muted)')).toEqual(['$12.2500/h', '$0.0270/h']);
+});
+
 test('an account that fails says why, and since when it was not read', () => {
   const text = textOf(accountsView({ accounts: [made.account, made.failing], brakes: [] }, now));
   expect(text).toContain('18.4 of 20 a second; 3 wait; 2 answered with 429');
