@@ -1,25 +1,16 @@
-/** Where the focus is, in a real browser, over a fleet in memory: while somebody types, on Back, and in the tree. */
-import type { AddressInfo } from 'node:net';
+/**
+ * Where the focus is, and what becomes of what is typed and clicked, in a real browser, over a fleet in memory: in searches, on Back, in the
+ * tree and the timeline.
+ */
 import type { Page } from 'playwright-core';
-import { expect, onTestFinished } from 'vitest';
-import { pageFiles } from '../../../src/http/index.ts';
-import { createPageServer } from '../../support/page-server.ts';
+import { expect } from 'vitest';
 import { apiKey, ControlPlaneProcess } from '../../support/processes/control-plane.ts';
 import { openPage, seriousFindings, testInBrowser, useBrowser } from '../../support/processes/browser.ts';
 import { temporaryFolder } from '../../support/processes/processes.ts';
+import { servePage } from '../../support/processes/served-page.ts';
 import { FakeSource, intentOf, readAccount, ready, recordOf, waiting } from '../../unit/read-api/support.ts';
 
 useBrowser();
-
-async function serve(source: FakeSource): Promise<string> {
-  const { readApi, app } = createPageServer(source, pageFiles());
-  await app.listen({ host: '127.0.0.1', port: 0 });
-  onTestFinished(async () => {
-    readApi.stop();
-    await app.close();
-  });
-  return `http://127.0.0.1:${(app.server.address() as AddressInfo).port}`;
-}
 
 /** 60 services, of which `web-7` waits, and a volume below one; two accounts. */
 function fleet(): FakeSource {
@@ -47,7 +38,7 @@ const focused = (page: Page) =>
   );
 
 testInBrowser('whoever types a search keeps the field, however often the list changes', async () => {
-  const url = await serve(fleet());
+  const { url } = await servePage(fleet());
   const { page, complaints } = await openPage(`${url}/#/objects`);
   await page.getByText('63 objects').waitFor();
   await page.keyboard.press('/');
@@ -64,7 +55,7 @@ testInBrowser('whoever types a search keeps the field, however often the list ch
 });
 
 testInBrowser('Back leads to the link that was followed, with the same rows in sight', async () => {
-  const url = await serve(fleet());
+  const { url } = await servePage(fleet());
   const { page } = await openPage(`${url}/#/objects?sort=name`);
   const link = page.getByRole('link', { name: 'web-58', exact: true });
   await link.scrollIntoViewIfNeeded();
@@ -84,7 +75,7 @@ testInBrowser('Back leads to the link that was followed, with the same rows in s
 });
 
 testInBrowser('the tree is walked by keys: into an account, to a name, and back to its item', async () => {
-  const url = await serve(fleet());
+  const { url } = await servePage(fleet());
   const { page, complaints } = await openPage(`${url}/#/tree`);
   const tree = page.getByRole('tree');
   await tree.waitFor();
@@ -122,7 +113,7 @@ testInBrowser('the tree is walked by keys: into an account, to a name, and back 
 });
 
 testInBrowser('the timeline has older mutations on request, and those of one object', async () => {
-  const url = await serve(fleet());
+  const { url } = await servePage(fleet());
   const { page } = await openPage(`${url}/#/timeline`);
   const rows = page.locator('tbody tr');
   await expect.poll(() => rows.count()).toBe(200);

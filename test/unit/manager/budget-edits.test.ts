@@ -1,5 +1,5 @@
 /** What becomes of those that wait for a budget, and of the budget, when its document is edited. */
-import { afterEach, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { stringify } from 'yaml';
 import { budgetRows } from '../../../src/cli/status/budget-text.ts';
 import { setBudgets } from '../../../src/manager/budget-metrics.ts';
@@ -13,15 +13,13 @@ import {
   accountDocument,
   readyReason,
   scriptedFleet,
+  stoppedAfterEach,
   web,
   type ScriptedFleet,
 } from '../../support/scripted-fleet.ts';
 import { ask, createWorld, FakeSource } from '../read-api/support.ts';
 
-const running: ScriptedFleet[] = [];
-afterEach(async () => {
-  for (const { manager } of running.splice(0)) await manager.stop();
-});
+const running = stoppedAfterEach();
 
 const team: ObjectKey = 'Budget/default/team';
 const price = 700_000;
