@@ -4,6 +4,7 @@
  */
 import type { Page } from 'playwright-core';
 import { expect } from 'vitest';
+import { fieldTime, timeOfField } from '../../../src/page/format.ts';
 import { apiKey, ControlPlaneProcess } from '../../support/processes/control-plane.ts';
 import { openPage, seriousFindings, testInBrowser, useBrowser } from '../../support/processes/browser.ts';
 import { temporaryFolder } from '../../support/processes/processes.ts';
@@ -130,6 +131,61 @@ testInBrowser('the timeline has older mutations on request, and those of one obj
   await page.getByRole('link', { name: 'Remove all filters' }).click();
   await expect.poll(() => rows.count()).toBe(200);
 });
+
+testInBrowser(
+  'the timeline is filtered by time, by a click and by fields in the zone of the reader',
+  async () => {
+    const minuteMs = 60_000;
+    const nowMs = Date.now();
+    const minutes = [5, 30, 300, 1800];
+    const ages = new Map(minutes.map((age) => [`${age} minutes old`, nowMs - age * minuteMs]));
+    const source = fleet();
+    source.intents.length = 0;
+    // The journal has the newest ones last.
+    for (const [number, [note, at]] of [...ages].toReversed().entries())
+      source.intents.push({
+        number,
+        intent: intentOf('ContainerService/shop/web-7', {
+          idempotencyKey: note,
+          note,
+          createdAt: at,
+          finishedAt: at,
+        }),
+      });
+    const { url } = await servePage(source);
+    const timezoneId = 'Asia/Kolkata';
+    const { page, complaints } = await openPage(`${url}/#/timeline`, { timezoneId });
+    const shown = async () => {
+      const texts = await page.locator('tbody tr').allTextContents();
+      return texts.map((text) => Number(/(\d+) minutes old/.exec(text)?.[1]));
+    };
+    const choices = page.getByRole('navigation', { name: 'Time' });
+    const choose = (name: string) => choices.getByRole('link', { name, exact: true }).click();
+    await expect.poll(shown).toEqual(minutes);
+    await choose('last 10 min');
+    await expect.poll(shown).toEqual([5]);
+    await choose('last 24 h');
+    await expect.poll(shown).toEqual([5, 30, 300]);
+    await choose('last 1 h');
+    await expect.poll(shown).toEqual([5, 30]);
+    const hourAgo = Math.floor((nowMs - 60 * minuteMs) / minuteMs) * minuteMs;
+    const from = timeOfField(await page.getByLabel('From').inputValue(), timezoneId) ?? 0;
+    // The click may be a moment later.
+    expect([from >= hourAgo, from < hourAgo + 3 * minuteMs]).toEqual([true, true]);
+    await page.getByLabel('To').fill(fieldTime(nowMs - 10 * minuteMs, timezoneId));
+    await page.getByLabel('To').press('Tab');
+    await expect.poll(shown).toEqual([30]);
+    await page.getByLabel('From').fill(fieldTime(nowMs - 400 * minuteMs, timezoneId));
+    await page.getByLabel('From').press('Tab');
+    await expect.poll(shown).toEqual([30, 300]);
+    // What is typed takes the place of the address before.
+    await page.goBack();
+    await expect.poll(shown).toEqual([5, 30, 300]);
+    await choose('all');
+    await expect.poll(shown).toEqual(minutes);
+    expect(complaints).toEqual([]);
+  },
+);
 
 const accounts = `accounts:
   - {name: acme, email: a@b.example, balanceMicros: 1000000000, apiKeys: [${apiKey}]}
