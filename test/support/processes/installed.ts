@@ -169,7 +169,7 @@ export async function loadImage(node: ClusterNode, folder: string): Promise<void
 }
 
 /** As docs/how-to/run-in-a-cluster.md describes it. `watched`: the only namespaces with fleets of this operator. */
-function writeKustomization(folder: string, watched: readonly string[] | undefined): string {
+export function writeKustomization(folder: string, watched: readonly string[] | undefined): string {
   const [newName, newTag] = imageTag.split(/:(?=[^:]*$)/);
   const flag = { op: 'add', path: '/spec/template/spec/containers/0/args/-' };
   const patch = [{ ...flag, value: `--watch-namespaces=${watched?.join(',')}` }];
