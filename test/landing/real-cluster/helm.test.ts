@@ -190,7 +190,7 @@ describe.skipIf(isUnasked)('the Helm charts in a real cluster', () => {
 
   /** By kustomize, whose objects Helm takes over while the Pods stay. */
   async function takeOver(shop: Shop): Promise<void> {
-    await node.kubectl('apply', '-k', writeKustomization(folder, undefined));
+    await node.kubectl('apply', '-k', await writeKustomization(folder, node, [namespace]));
     await ofSystem('rollout', 'status', `deployment/${operator}`, '--timeout=120s');
     const before = await namesOf('pods');
     const own = ['--take-ownership', '--wait', '--timeout=3m'];
