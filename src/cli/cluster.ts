@@ -1,7 +1,7 @@
 /** `--source kubernetes`: which API, which part of it. The modules that talk to it are loaded only then. */
 import { InvalidArgumentError, Option, type Command } from 'commander';
 import { UserError } from '../base/index.ts';
-import type { Shard } from '../desired/index.ts';
+import { shardBys, type Shard, type ShardBy } from '../desired/index.ts';
 import type { KubernetesApi } from '../kubernetes/index.ts';
 import type { Metrics } from '../telemetry/index.ts';
 import type { Context } from './context.ts';
@@ -10,7 +10,8 @@ export interface ClusterFlags {
   readonly kubeconfig?: string;
   readonly context?: string;
   readonly watchNamespaces?: readonly string[];
-  readonly shard?: Shard;
+  readonly shard?: Pick<Shard, 'index' | 'count'>;
+  readonly shardBy?: ShardBy;
 }
 
 /** The value of `--source` for a cluster, where a folder is expected; a folder of that name is `./kubernetes`. */
@@ -31,7 +32,7 @@ export function withClusterFlags(command: Command): Command {
 
 /** Of a command that is about all parts of the accounts. */
 export function withUnsharedClusterFlags(command: Command): Command {
-  for (const option of clusterOptions()) if (option.long !== '--shard') command.addOption(option);
+  for (const option of clusterOptions()) if (!isAboutShards(option)) command.addOption(option);
   return command;
 }
 
@@ -43,8 +44,24 @@ export function withHiddenClusterFlags(command: Command): Command {
 
 /** Of a command about one object, which the accounts of a part say nothing about. It is still understood. */
 export function withHiddenShard(command: Command): Command {
-  command.options.find(({ long }) => long === '--shard')?.hideHelp();
+  for (const option of command.options) if (isAboutShards(option)) option.hideHelp();
   return command;
+}
+
+function isAboutShards({ long }: Option): boolean {
+  return long === '--shard' || long === '--shard-by';
+}
+
+export function shardByOption(): Option {
+  return new Option(
+    '--shard-by <what>',
+    'how the parts are made; default account; by namespace, a fleet may have several accounts',
+  ).choices(shardBys);
+}
+
+/** The part that the flags name; undefined: all of it. */
+export function shardOfFlags({ shard, shardBy = 'account' }: ClusterFlags): Shard | undefined {
+  return shard && { ...shard, by: shardBy };
 }
 
 function clusterOptions(): Option[] {
@@ -58,6 +75,7 @@ function clusterOptions(): Option[] {
       parseNamespaces,
     ),
     new Option('--shard <i/n>', 'only the accounts of part i of n, counted from 0').argParser(parseShard),
+    shardByOption(),
   ];
 }
 
@@ -107,6 +125,7 @@ const clusterFlags: Readonly<Record<string, string>> = {
   context: clusterRemedy,
   watchNamespaces: clusterRemedy,
   shard: clusterRemedy,
+  shardBy: clusterRemedy,
   lease: clusterRemedy,
 };
 
@@ -128,7 +147,7 @@ function parseNamespaces(text: string): string[] {
 
 export const mostShards = 1000;
 
-function parseShard(text: string): Shard {
+function parseShard(text: string): Pick<Shard, 'index' | 'count'> {
   const match = /^(\d{1,3})\/(\d{1,4})$/.exec(text);
   const [index, count] = [Number(match?.[1]), Number(match?.[2])];
   if (!match || count < 1 || count > mostShards || index >= count) {

@@ -14,7 +14,7 @@ import { Admission, DerivedObjects, oneShotGrace } from '../engine/index.ts';
 import { kinds } from '../kinds/index.ts';
 import { ClusterStore, readClusterIdentity, readState, stateFacts, type StateStore } from '../state/index.ts';
 import { createLogger, createMetrics } from '../telemetry/index.ts';
-import { connectCluster, isCluster, type ClusterFlags } from './cluster.ts';
+import { connectCluster, isCluster, shardOfFlags, type ClusterFlags } from './cluster.ts';
 import type { Context } from './context.ts';
 import { fleetIdentity } from './digest-key.ts';
 import { stateFile } from './options.ts';
@@ -101,7 +101,8 @@ async function readCluster(context: Context, flags: FleetFlagsOf): Promise<Fleet
   const { known, namespace } = await identityIn(api, flags.owner);
   const identity = known ?? { ownerName: flags.owner ?? '', digestKey: provisionalKey(random) };
   const store = new ClusterStore({ api: undefined, reader: api, identity, clock, random });
-  const { watchNamespaces: namespaces = [], shard } = flags;
+  const { watchNamespaces: namespaces = [] } = flags;
+  const shard = shardOfFlags(flags);
   const logger = createLogger('silent');
   const overlay =
     flags.with === undefined ? undefined : await overlayOf(context, api, flags.with, namespaces);

@@ -7,7 +7,7 @@ export {
 } from './cluster/cluster-source.ts';
 export { lastApplied, readClusterObject, type ClusterEntry } from './cluster/cluster-object.ts';
 export { ClusterOverlay, type OverlayCheck } from './cluster/overlay.ts';
-export { shardOf, type Shard } from './cluster/cluster-shard.ts';
+export { shardBys, shardOf, shardOfAccount, type Shard, type ShardBy } from './cluster/cluster-shard.ts';
 export { setSpecField, type EditedText } from './field-edit.ts';
 export { createFileSource } from './folder/file-source.ts';
 export { holdsFleet } from './folder/finding.ts';

@@ -20,8 +20,8 @@ import { protectedService, workloadKey, workloadTypes, type WorkloadKind } from 
 import { itemOf, reflectorsOf, workloadReflectors, type WatchOptions } from './workload-watch.ts';
 
 export interface JobProtectionOptions extends WatchOptions {
-  /** Whether annotated Jobs and Pods get their tasks from this process: one of all shards does that. Default: yes. */
-  readonly protect?: boolean;
+  /** In which namespaces annotated Jobs and Pods get their tasks from this process; `false`: in none. Default: in all. */
+  readonly protects?: false | ((namespace: string) => boolean);
   /** Whether this process may write now. Default: yes. */
   readonly mayAct?: () => boolean;
 }
@@ -40,7 +40,7 @@ const refusals: ReadonlySet<number | undefined> = new Set([400, 422]);
 
 export class JobProtection {
   readonly #options: JobProtectionOptions;
-  readonly #protects: boolean;
+  readonly #protects: false | ((namespace: string) => boolean);
   readonly #watches: Readonly<Record<WorkloadKind, readonly Reflector[]>>;
   readonly #tasks: readonly Reflector[];
   readonly #states: JobStates;
@@ -51,14 +51,14 @@ export class JobProtection {
 
   constructor(options: JobProtectionOptions) {
     this.#options = options;
-    const { api, clock, metrics, protect = true } = options;
-    this.#protects = protect;
+    const { api, clock, metrics, protects = () => true } = options;
+    this.#protects = protects;
     this.#queue = new Workqueue(clock, metrics, 'jobs');
     this.#watches = {
       Job: workloadReflectors(options, 'Job', (change) => this.#moved('Job', change)),
-      Pod: protect ? workloadReflectors(options, 'Pod', (change) => this.#moved('Pod', change)) : [],
+      Pod: protects ? workloadReflectors(options, 'Pod', (change) => this.#moved('Pod', change)) : [],
     };
-    this.#tasks = protect ? this.#taskReflectors() : [];
+    this.#tasks = protects ? this.#taskReflectors() : [];
     this.#states = new JobStates({
       api,
       clock,
@@ -105,7 +105,8 @@ export class JobProtection {
         // The engine writes their status.
         const isStatus = kind === 'updated' && object.metadata.generation === previous.metadata.generation;
         const workload = workloadOf(object);
-        if (workload && !isStatus) this.#queue.add(workload, 'edit');
+        const { namespace: place = 'default' } = object.metadata;
+        if (workload && !isStatus && this.#protectsIn(place)) this.#queue.add(workload, 'edit');
       },
     }));
   }
@@ -116,7 +117,12 @@ export class JobProtection {
       this.#queue.add(`State/${namespace}/${name}`, 'edit');
     }
     const isAnnotated = [object, previous].some((each) => each && protectedService(each) !== undefined);
-    if (isAnnotated && this.#protects) this.#queue.add(workloadKey(kind, namespace, name), 'edit');
+    if (isAnnotated && this.#protectsIn(namespace))
+      this.#queue.add(workloadKey(kind, namespace, name), 'edit');
+  }
+
+  #protectsIn(namespace: string): boolean {
+    return this.#protects !== false && this.#protects(namespace);
   }
 
   async #work(): Promise<void> {

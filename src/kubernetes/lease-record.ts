@@ -189,6 +189,29 @@ export async function readLease(
   };
 }
 
+export interface HeldLease {
+  readonly name: string;
+  readonly holder: string;
+  /** Another one after each renewal. */
+  readonly version: string;
+  readonly durationMs: number;
+}
+
+/** All Leases of the namespace that somebody holds. */
+export async function heldLeases(
+  api: Pick<KubernetesApi, 'list'>,
+  namespace: string,
+  signal: AbortSignal,
+): Promise<HeldLease[]> {
+  const { items } = await api.list(leaseType, { namespace }, signal);
+  return items.flatMap((object) => {
+    const { holderIdentity, leaseDurationSeconds = 0 } = specOf(object);
+    const { name, resourceVersion } = object.metadata;
+    const durationMs = leaseDurationSeconds * 1000;
+    return holderIdentity ? [{ name, holder: holderIdentity, version: resourceVersion, durationMs }] : [];
+  });
+}
+
 function specOf(object: KubernetesObject | undefined): LeaseSpec {
   return object?.spec ?? {};
 }

@@ -6,6 +6,7 @@ export * from './account-specs.ts';
 export * from './accounts.ts';
 export * from './manager.ts';
 export type { ManagerOptions } from './manager-options.ts';
+export { leaseName } from './divisions.ts';
 export * from './operator.ts';
 export * from './preview.ts';
 export type * from './plan-trouble.ts';

@@ -31,6 +31,7 @@ import { storedObject, watchedByStore, type WatchedSource } from './cluster-obje
 import { EndpointMaps } from './endpoint-maps.ts';
 import { collectFleetMetrics } from './fleet-metrics.ts';
 import type { HealthCheck } from './health.ts';
+import { leaseName, refuseOtherDivision, tasksOf } from './divisions.ts';
 import { Manager } from './manager.ts';
 import type { NoticeTerms } from './notices/announcer.ts';
 import { OwnedResources } from './owned-resources.ts';
@@ -149,6 +150,8 @@ export class Operator {
   async run(): Promise<OperatorEnd> {
     const { logger, api, stopped: signal, shard } = this.#options;
     const stopped = untilAborted(signal);
+    await refuseOtherDivision({ ...this.#options, signal });
+    if (signal.aborted) return 'stopped';
     this.#election.start();
     logger.info({ cluster: api.description, lease: leaseName(shard) }, 'waiting for the Lease');
     try {
@@ -165,8 +168,7 @@ export class Operator {
     const identity = await openClusterIdentity({ api, random, owner });
     const recorder = new EventRecorder({ ...this.#options, instance });
     const mayAct = () => this.#mayAct();
-    const protect = (shard?.index ?? 0) === 0;
-    const jobs = new JobProtection({ ...this.#options, namespaces, mayAct, protect });
+    const jobs = new JobProtection({ ...this.#options, namespaces, mayAct, protects: tasksOf(shard) });
     const store = new ClusterStore({ api, identity, mayAct, clock, random });
     const unusable = new UnusableObjects({ api, store, recorder, mayAct, clock, logger });
     const events = new ClusterEvents({ recorder, store, clock });
@@ -272,11 +274,6 @@ export class Operator {
       'the object is gone without a cleanup: what it managed stays as it is',
     );
   }
-}
-
-/** Of the operator that manages this part. */
-export function leaseName(shard: Shard | undefined): string {
-  return shard ? `fleetkeeper-${shard.index}-of-${shard.count}` : 'fleetkeeper';
 }
 
 function untilAborted(signal: AbortSignal): Promise<void> {

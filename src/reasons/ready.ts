@@ -8,6 +8,9 @@ export const readyReasons = {
   Provisioned: ready('The volume exists, in its full size.'),
   Available: ready('The template or the registry exists, for services to use.'),
   Connected: ready('The account was read with a key that the API accepts.'),
+  SharedAccount: ready('The account was read, and another Account is the same one at the provider.', {
+    see: 'how-to/run-in-a-cluster.md#namespaces-and-accounts',
+  }),
   Held: ready('The activity of the task is registered, and its heartbeats arrive.', {
     freshness: 'fresh, held since',
   }),

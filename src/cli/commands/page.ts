@@ -17,6 +17,7 @@ import {
   type ResourceType,
 } from '../../kubernetes/index.ts';
 import { ShownCluster } from '../../manager/index.ts';
+import type { ShardBy } from '../../desired/index.ts';
 import { ClusterSource, KubernetesAccess } from '../../read-api/index.ts';
 import { managedKinds, resourceTypes } from '../../resources/index.ts';
 import { collectProcessMetrics, createMetrics } from '../../telemetry/index.ts';
@@ -25,6 +26,7 @@ import {
   connectCluster,
   isCluster,
   mostShards,
+  shardByOption,
   withUnsharedClusterFlags,
   type ClusterFlags,
 } from '../cluster.ts';
@@ -40,6 +42,7 @@ interface ServedFlags extends ClusterFlags, LogFlags, PageFlags {
   readonly source: string;
   readonly listen: ListenAddress;
   readonly shards: number;
+  readonly shardBy?: ShardBy;
 }
 
 export function definePage(command: Command, context: Context, exit: (code: number) => void): void {
@@ -49,7 +52,9 @@ export function definePage(command: Command, context: Context, exit: (code: numb
   needed(
     withUnsharedClusterFlags(command.addOption(source.argParser(parseSource))),
     listen.argParser(parseAddress),
-  ).addOption(shards.argParser(parseShards).default(1));
+  )
+    .addOption(shards.argParser(parseShards).default(1))
+    .addOption(shardByOption());
   withKubernetesPageFlags(command)
     .addOption(logLevelOption('info'))
     .addOption(logFormatOption())
@@ -72,14 +77,14 @@ function parseShards(text: string): number {
 /** Resolves with the exit code. */
 async function servePage(context: Context, flags: ServedFlags): Promise<number> {
   const { clock, random } = context;
-  const { watchNamespaces: namespaces = [], shards, listen } = flags;
+  const { watchNamespaces: namespaces = [], shards, shardBy = 'account', listen } = flags;
   const logger = openLog(context, flags);
   const metrics = createMetrics();
   metrics.buildInfo.set({ version }, 1);
   collectProcessMetrics(metrics.registry);
   const api = await connectCluster(context, flags, metrics);
   try {
-    const cluster = new ShownCluster({ api, namespaces, shards, clock, random, logger, metrics });
+    const cluster = new ShownCluster({ api, namespaces, shards, shardBy, clock, random, logger, metrics });
     const source = new ClusterSource({
       cluster,
       clock,

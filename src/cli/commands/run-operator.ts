@@ -5,7 +5,7 @@
 import { createHealthServer } from '../../http/index.ts';
 import { Operator, shownEndpoints } from '../../manager/index.ts';
 import { collectProcessMetrics, createMetrics } from '../../telemetry/index.ts';
-import { connectCluster } from '../cluster.ts';
+import { connectCluster, shardOfFlags } from '../cluster.ts';
 import { exitCodes, type Context } from '../context.ts';
 import { analysisPrometheus } from '../analysis-prometheus.ts';
 import { serve } from '../health.ts';
@@ -38,7 +38,7 @@ export async function runOperator(context: Context, flags: RunFlags): Promise<nu
     ...acceptance(flags),
     ...analysisPrometheus(context, flags),
     namespaces: flags.watchNamespaces ?? [],
-    shard: flags.shard,
+    shard: shardOfFlags(flags),
     leaseMs: flags.lease,
     fleetMetrics: flags.fleetMetrics,
     settleMs: flags.settle,

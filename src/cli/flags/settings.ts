@@ -43,6 +43,7 @@ const sharedKeys = {
   output: value,
   settle: value,
   shard: value,
+  'shard-by': value,
   'watch-namespaces': list,
 };
 

@@ -129,6 +129,11 @@ export function readClusterObject(
   };
 }
 
+/** The same, as one that can't be used. */
+export function refusedEntry(entry: ClusterEntry, finding: Finding): ClusterEntry {
+  return { ...entry, references: [], read: { is: 'unusable', problems: [asProblem(entry, finding)] } };
+}
+
 function asProblem({ key, kind, facts }: Omit<ClusterEntry, 'read'>, finding: Finding): Problem {
   const { path, message, remedy } = finding;
   const shown = path.length === 0 ? undefined : printable(pathText(path));

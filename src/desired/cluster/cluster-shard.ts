@@ -1,21 +1,34 @@
 /**
- * Divides a fleet by account. All objects of an account are in the same shard, so each account has one
- * manager, one limiter and one poll. The shard follows from the account's name alone, so every process
- * computes the same one.
+ * Divides a fleet by account, or by namespace. Either way all objects of an Account are in the same shard, so each Account has one
+ * manager, one limiter and one poll. The shard follows from the name alone, so every process computes the same one.
+ *
+ * | `by`        | what is in one shard    | a fleet over several Accounts                                            |
+ * |-------------|-------------------------|--------------------------------------------------------------------------|
+ * | `account`   | each Account by itself  | can't be used (`InvalidSpec`): its replicas would have several managers   |
+ * | `namespace` | all Accounts of one     | as without shards                                                        |
  */
 import { digestOf } from '../../base/index.ts';
-import { accountPlaceOf, type ObjectKey } from '../../resources/index.ts';
-import type { ClusterEntry } from './cluster-object.ts';
+import { accountPlaceOf, traitsOf, type ObjectKey } from '../../resources/index.ts';
+import { refusedEntry, type ClusterEntry } from './cluster-object.ts';
 
 export interface Shard {
   /** From 0. */
   readonly index: number;
   readonly count: number;
+  readonly by: ShardBy;
 }
 
-/** `account` is `namespace/name`. */
-export function shardOf(account: string, count: number): number {
-  return Number.parseInt(digestOf(account).slice(0, 12), 16) % count;
+export const shardBys = ['account', 'namespace'] as const;
+export type ShardBy = (typeof shardBys)[number];
+
+/** The index of the shard that has the account (`namespace/name`) and all of its objects. */
+export function shardOfAccount(account: string, { by, count }: Pick<Shard, 'by' | 'count'>): number {
+  return shardOf(by === 'account' ? account : account.slice(0, account.indexOf('/')), count);
+}
+
+/** `name`: of an account (`namespace/name`), or of a namespace. */
+export function shardOf(name: string, count: number): number {
+  return Number.parseInt(digestOf(name).slice(0, 12), 16) % count;
 }
 
 /** All entries of the cluster, and which of them belong to this shard. */
@@ -24,6 +37,9 @@ export class ShardedEntries {
   readonly #entries = new Map<ObjectKey, ClusterEntry>();
   /** By an object that others follow into its account, whether or not it exists: tasks follow their service. */
   readonly #followers = new Map<ObjectKey, Set<ObjectKey>>();
+
+  /** The same one for the same entry, so that nothing changes. */
+  readonly #refused = new WeakMap<ClusterEntry, ClusterEntry>();
 
   constructor(shard: Shard | undefined) {
     this.#shard = shard;
@@ -38,7 +54,24 @@ export class ShardedEntries {
   shown(key: ObjectKey): ClusterEntry | undefined {
     const entry = this.#entries.get(key);
     if (!entry || !this.#shard) return entry;
-    return shardOf(this.#accountOf(entry), this.#shard.count) === this.#shard.index ? entry : undefined;
+    if (shardOfAccount(this.#accountOf(entry), this.#shard) !== this.#shard.index) return undefined;
+    return this.#shard.by === 'account' ? this.#ofOneAccount(entry) : entry;
+  }
+
+  /** What it may have in the accounts of other shards, their operators would manage, too. */
+  #ofOneAccount(entry: ClusterEntry): ClusterEntry {
+    if (entry.read.is !== 'object') return entry;
+    const known = this.#refused.get(entry);
+    if (known) return known;
+    const accounts = traitsOf(entry.kind).accounts?.(entry.read.object.spec) ?? [];
+    if (accounts.length < 2) return entry;
+    const refused = refusedEntry(entry, {
+      path: ['spec', 'placement', 'candidates'],
+      message: `they are in several accounts (${accounts.join(', ')}), and the operators divide the cluster by account, so each replica would have another manager`,
+      remedy: 'use one account, or run the operators with `--shard-by namespace`',
+    });
+    this.#refused.set(entry, refused);
+    return refused;
   }
 
   /**

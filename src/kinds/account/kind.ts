@@ -17,6 +17,7 @@ import {
   stateTraitsOf,
   type AccountSpec,
   type AccountState,
+  type ObjectKey,
   type ShownMoney,
 } from '../../resources/index.ts';
 import {
@@ -56,6 +57,7 @@ function accountLook(view: AccountView): AccountLook {
     url,
     identity: handle?.identity.name,
     emailVerified: handle?.identity.emailVerified,
+    sharedWith: handle && read ? money.sharing(handle.name, namesOf(view.accounts.handles())) : [],
     read: read && { ...read, at: read.receivedAt },
     quotas: read ? quotasOf(read) : [],
     payment: handle?.catalog.current?.payment.status,
@@ -120,15 +122,35 @@ function needsAccount(
   );
 }
 
-function health({ read, identity }: AccountFacts): Health {
+function namesOf(handles: Iterable<{ readonly name: string }>): string[] {
+  return Array.from(handles, ({ name }) => name);
+}
+
+function health(key: ObjectKey, { read, identity, sharedWith }: AccountFacts): Health {
   if (!read) {
     return { ready: 'False', reason: 'AwaitingObservation', message: 'the account has not been read yet' };
   }
+  if (sharedWith.length > 0)
+    return { ready: 'True', reason: 'SharedAccount', message: sharedText(key, sharedWith) };
   const message =
     identity === undefined
       ? 'the API shows neither id nor e-mail address of the account: a key of another account would not be noticed'
       : '';
   return { ready: 'True', reason: 'Connected', message };
+}
+
+/** Whoever reads the object may not know of other namespaces. */
+function sharedText(key: ObjectKey, sharedWith: readonly string[]): string {
+  const { namespace } = parseObjectKey(key);
+  const near = sharedWith.filter((name) => name.startsWith(`${namespace}/`)).sort();
+  const names = near.map((name) => name.slice(namespace.length + 1));
+  const far = sharedWith.length - near.length;
+  const shown = [
+    ...names.slice(0, 3),
+    ...(names.length > 3 ? ['…'] : []),
+    ...(far > 0 ? [`${far} of other namespaces`] : []),
+  ];
+  return `the same account at the provider as the Accounts ${shown.join(', ')}: each has its own limiter, so give each its share in \`requests.perSecond\``;
 }
 
 /** A brake that stops everything in the account is reported here, too: it is the first place where people look. */
@@ -145,8 +167,8 @@ export const account = defineKind<AccountSpec, never, AccountLook, undefined, Ac
   released: (view) => view.record.deletionRequestedAt !== undefined && !inUse(view),
   look: accountLook,
   plan,
-  status: ({ facts, shownMoney, tally, gates }) => ({
-    health: health(facts),
+  status: ({ record, facts, shownMoney, tally, gates }) => ({
+    health: health(record.key, facts),
     observed: { ...observedAccount(facts, shownMoney), ...(tally ? spentFields(tally) : {}) },
     kind: { shownMoney, ...(tally ? { tally: storedTally(tally) } : {}) },
     revision: undefined,

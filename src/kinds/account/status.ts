@@ -20,6 +20,8 @@ export interface AccountFacts {
   /** The pinned identity; undefined when the API shows nothing to tell it by. */
   readonly identity: string | undefined;
   readonly emailVerified: boolean | undefined;
+  /** Other Accounts (`namespace/name`) that are the same account at the provider, as far as this process knows. */
+  readonly sharedWith: readonly string[];
   /** As last read. */
   readonly read:
     | {

@@ -22,6 +22,11 @@ export const serviceFleet = declareKind({
   hints: fleetHints,
   alsoCalled: ['ReplicaSet', 'Fleet'],
   home: 'accountRef',
+  accounts: ({ accountRef, placement }) => [
+    ...new Set(
+      placement?.candidates.map((each) => each.accountRef?.name ?? accountRef.name) ?? [accountRef.name],
+    ),
+  ],
   labelsOfOwned: ({ template }) => template.metadata.labels,
   ownedAt: (spec, { scaled }, atMs) => countAt(spec, atMs, scaled),
   asksOfOwned: ({ template: { spec }, placement }) => ({

@@ -8,7 +8,7 @@
  * Once it is listed it stays so: while the API server is down, the last state is shown, and `silence` has the reason.
  */
 import { provisionalKey, type Clock, type Random } from '../../base/index.ts';
-import { readClusterObject, shardOf, type ClusterEntry } from '../../desired/index.ts';
+import { readClusterObject, shardOfAccount, type ClusterEntry, type ShardBy } from '../../desired/index.ts';
 import { eventType, Reflector, type Change, type KubernetesApi } from '../../kubernetes/index.ts';
 import {
   accountPlaceOf,
@@ -22,7 +22,7 @@ import {
 } from '../../resources/index.ts';
 import { MemoryStore, type WrittenState } from '../../state/index.ts';
 import type { Logger, Metrics } from '../../telemetry/index.ts';
-import { leaseName } from '../operator.ts';
+import { leaseName } from '../divisions.ts';
 import { LeaseWatch, type SeenLease } from './lease-watch.ts';
 import { leastOfEvent, shownState, withoutCopy } from './shown-object.ts';
 import { ClusterTimeline, type ClusterEvent } from './timeline.ts';
@@ -33,6 +33,8 @@ export interface ShownClusterOptions {
   readonly namespaces: readonly string[];
   /** How many operators share the accounts (`--shard` of theirs). */
   readonly shards: number;
+  /** How they share them (`--shard-by`). */
+  readonly shardBy: ShardBy;
   readonly clock: Clock;
   readonly random: Random;
   readonly logger: Logger;
@@ -118,7 +120,8 @@ export class ShownCluster {
 
   /** Which part of the accounts the object belongs to, as the operators divide them. */
   shardOf(key: ObjectKey): number {
-    return this.shards === 1 ? 0 : shardOf(this.#accountOf(key), this.shards);
+    if (this.shards === 1) return 0;
+    return shardOfAccount(this.#accountOf(key), { by: this.#options.shardBy, count: this.shards });
   }
 
   createdAt(key: ObjectKey): number | undefined {
@@ -146,7 +149,8 @@ export class ShownCluster {
   }
 
   #leaseName(index: number): string {
-    return leaseName(this.shards === 1 ? undefined : { index, count: this.shards });
+    const { shardBy: by } = this.#options;
+    return leaseName(this.shards === 1 ? undefined : { index, count: this.shards, by });
   }
 
   #informer(kind: ManagedKind, namespace: string | undefined): Informer {

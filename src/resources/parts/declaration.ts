@@ -63,6 +63,8 @@ export interface Traits<Name extends string, Spec, Referred extends string, Stat
   /** Where the account shows what the objects stand for; absent: they stand for nothing at the provider. */
   readonly list?: RemoteList;
   readonly home: Home<Referred>;
+  /** The names of all Accounts in which it may have something; absent: its own. */
+  accounts?(spec: Spec): readonly string[];
   /** Of the spec: the name at the provider, where it is not the object's own. */
   readonly nameField?: string;
   /**

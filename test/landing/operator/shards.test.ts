@@ -64,6 +64,27 @@ test('each account is served by the operator of its shard alone', async () => {
   expect(await fleet.condition('ContainerService/more-0', 'Ready')).toBeUndefined();
 });
 
+test('by namespace, one operator serves all accounts of a namespace, and one that divides by account is refused beside it', async () => {
+  const folder = await temporaryFolder();
+  const plane = await new ControlPlane(folder, { accounts }).start();
+  const fleet = await createClusterFleet(folder);
+  await fleet.write('fleet.yaml', accountsOf(fleet.namespace, plane.url));
+  const home = shardOf(fleet.namespace, 2);
+  const other = fleet.run('--shard', `${1 - home}/2`, '--shard-by', 'namespace');
+  const leases = [0, 1].map((shard) => `fleetkeeper-ns-${shard}-of-2`);
+  await eventually('the other part is led', async () =>
+    (await holderOf(fleet, leases[1 - home])).includes(`_${other.pid}_`),
+  );
+  fleet.run('--shard', `${home}/2`, '--shard-by', 'namespace');
+  await fleet.until('ContainerService/web-0', 'Ready', 'True');
+  await fleet.until('ContainerService/web-1', 'Ready', 'True');
+  const byAccount = fleet.run('--shard', '0/2');
+  const { code, stderr } = await byAccount.finished();
+  expect(code).toBe(1);
+  expect(stderr).toContain('divides the cluster in another way');
+  expect((await plane.requests()).filter(isMutation)).toHaveLength(2);
+});
+
 test('an object that only our schema refuses is told so in its condition, and the others go on', async () => {
   const { fleet } = await createWorld();
   const window = { cron: '0 3 * * *', durationMinutes: 60, timeZone: 'Mars/Olympus_Mons' };

@@ -139,12 +139,7 @@ describe.skipIf(isUnasked)('the Helm charts in a real cluster', () => {
     await expect(shop.apply(asked)).rejects.toThrow('unknown field "spec.quietPollSeconds"');
     await release('upgrade', definitions, path.join(chartsFolder, definitions));
     await shop.apply(asked);
-    const allowed = ['--set', 'page.enabled=true,notifications.allowPrivate=true'];
-    await timed('upgraded, with the page', () => upgrade(...allowed));
-    const args = '{.spec.template.spec.containers[0].args}';
-    expect(await ofSystem('get', 'deployment', operator, '-o', `jsonpath=${args}`)).toContain(
-      '--notify-allow-private',
-    );
+    await timed('upgraded, with the page', () => upgrade('--set', 'page.enabled=true'));
     expect(await namesOf('deployments')).toEqual(
       [operator, `${operator}-page`].map((name) => `deployment.apps/${name}`),
     );
@@ -153,13 +148,17 @@ describe.skipIf(isUnasked)('the Helm charts in a real cluster', () => {
   async function divide(): Promise<void> {
     await upgrade('--set', 'replicas=0,page.enabled=false');
     await untilEnded();
-    await upgrade('--set', 'replicas=1,shards=2');
+    await upgrade('--set', 'replicas=1,shards=2,notifications.allowPrivate=true');
     await eventually('a leader of each shard', async () => {
       const held = await leases();
       return [0, 1].every((shard) => held[`${operator}-${shard}-of-2`]?.startsWith(`${operator}-${shard}-`));
     });
     expect(await namesOf('deployments')).toEqual(
       [0, 1].map((shard) => `deployment.apps/${operator}-${shard}`),
+    );
+    const args = 'jsonpath={.spec.template.spec.containers[0].args}';
+    expect(await ofSystem('get', 'deployment', `${operator}-1`, '-o', args)).toContain(
+      '--notify-allow-private',
     );
   }
 

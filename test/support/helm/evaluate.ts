@@ -35,6 +35,7 @@ const functions: Readonly<Record<string, Call>> = {
   until: (count) => Array.from({ length: Number(count) }, (_, index) => index),
   not: (value) => !isTrue(value),
   int: (value) => Math.trunc(Number(value)),
+  eq: (left, right) => left === right,
   gt: (left, right) => Number(left) > Number(right),
   join: (separator, list) => (list as readonly unknown[]).map(shown).join(shown(separator)),
 };

@@ -54,6 +54,8 @@ export function operatorCalls({ namespace, watched, readsClusterIdentity, leases
     call('patch', '', 'events', fleet, 'one.1'),
     // src/kubernetes/election.ts
     call('create', 'coordination.k8s.io', 'leases', namespace),
+    // src/manager/divisions.ts
+    call('list', 'coordination.k8s.io', 'leases', namespace),
     ...leases.flatMap((name) => [
       call('get', 'coordination.k8s.io', 'leases', namespace, name),
       call('update', 'coordination.k8s.io', 'leases', namespace, name),

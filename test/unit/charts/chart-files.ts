@@ -40,7 +40,7 @@ const helpers = `{{- define "fleetkeeper.image" -}}
 {{- /* The Leases of the operators: one per shard. */ -}}
 {{- define "fleetkeeper.leases" -}}
 {{- if gt (int .Values.shards) 1 -}}
-{{- range $shard := until (int .Values.shards) }}{{ if $shard }}, {{ end }}fleetkeeper-{{ $shard }}-of-{{ $.Values.shards }}{{ end -}}
+{{- range $shard := until (int .Values.shards) }}{{ if $shard }}, {{ end }}fleetkeeper-{{ if eq (default "account" $.Values.shardBy) "namespace" }}ns-{{ end }}{{ $shard }}-of-{{ $.Values.shards }}{{ end -}}
 {{- else -}}
 fleetkeeper
 {{- end -}}

@@ -40,12 +40,15 @@ const overlays: readonly (readonly [overlay: string, values: Values])[] = [
   ['overlays/page', { page: { enabled: true } }],
   ['overlays/monitoring', { monitoring: { enabled: true } }],
   ['overlays/sharded', { shards: 3 }],
+  ['overlays/sharded-by-namespace', { shards: 3, shardBy: 'namespace' }],
 ];
 
 /** More sets of values, for what no overlay has. */
 const others: readonly Values[] = [
   { watchNamespaces: ['shop', 'lab'] },
   { page: { enabled: true, kubernetesAuth: false, host: 'fleet.example.com' }, shards: 2 },
+  { page: { enabled: true }, shards: 2, shardBy: 'namespace' },
+  { shardBy: 'namespace' },
   { page: { enabled: true }, watchNamespaces: ['shop'], networkPolicy: { extraPorts: [8443] } },
   { networkPolicy: { enabled: false }, replicas: 3, shards: 64 },
   { image: { repository: 'registry.example.com/fleetkeeper', tag: '1.2.3' } },
@@ -65,6 +68,7 @@ const refused: readonly (readonly [values: Values, why: string])[] = [
   [{ shards: 0 }, '/shards'],
   [{ shards: 65 }, '/shards'],
   [{ shards: 1.5 }, '/shards'],
+  [{ shardBy: 'label' }, '/shardBy'],
   [{ watchNamespaces: ['--owner=x'] }, '/watchNamespaces/0'],
   [{ image: { repository: 'a', digest: 'sha256:1' } }, '/image/digest'],
   [{ image: { repository: 'a b' } }, '/image/repository'],
@@ -170,14 +174,15 @@ describe('whatever the values are', () => {
 
   test.each(all)('%j: each operator has a Lease of its own, which it may renew', (values) => {
     const manifests = rendered(values);
-    const { shards = 1 } = values as { shards?: number };
+    const { shards = 1, shardBy } = values as { shards?: number; shardBy?: string };
+    const infix = shardBy === 'namespace' ? 'ns-' : '';
     const numbers = [...Array(shards).keys()];
     const [run, rest] = [(args: readonly string[]) => args[0] === 'run', argumentsOf(manifests)];
-    expect(rest.filter(run).map((args) => args.find((arg) => arg.startsWith('--shard')))).toEqual(
+    expect(rest.filter(run).map((args) => args.find((arg) => arg.startsWith('--shard=')))).toEqual(
       shards === 1 ? [undefined] : numbers.map((shard) => `--shard=${shard}/${shards}`),
     );
     expect(leasesOf(manifests)).toEqual(
-      shards === 1 ? ['fleetkeeper'] : numbers.map((shard) => `fleetkeeper-${shard}-of-${shards}`),
+      shards === 1 ? ['fleetkeeper'] : numbers.map((shard) => `fleetkeeper-${infix}${shard}-of-${shards}`),
     );
     expect(new Set(ofKind(manifests, 'Deployment').map(({ metadata }) => metadata.name)).size).toBe(
       rest.length,

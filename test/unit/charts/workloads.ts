@@ -2,6 +2,11 @@
 import { edited, placed, type Edit } from './edits.ts';
 
 const isSharded = 'gt (int $.Values.shards) 1';
+// Values that `--reuse-values` keeps from an earlier version of the chart lack it.
+const byNamespace = `
+            {{- if eq (default "account" $.Values.shardBy) "namespace" }}
+            - --shard-by=namespace
+            {{- end }}`;
 const label = (indent: string) =>
   `\n${indent}{{- if ${isSharded} }}\n${indent}fleetkeeper.dev/shard: "{{ $shard }}"\n${indent}{{- end }}`;
 
@@ -40,7 +45,7 @@ export function operators(deployment: string, budget: string): string {
       from: '            - --listen=0.0.0.0:8080',
       to: `            - --listen=0.0.0.0:8080
             {{- if ${isSharded} }}
-            - --shard={{ $shard }}/{{ $.Values.shards }}
+            - --shard={{ $shard }}/{{ $.Values.shards }}${byNamespace}
             {{- end }}${watched}
             {{- if $.Values.notifications.allowPrivate }}
             - --notify-allow-private
@@ -73,7 +78,7 @@ export function page(deployment: string): string {
             - --page-host={{ . }}
             {{- end }}
             {{- if ${isSharded} }}
-            - --shards={{ .Values.shards }}
+            - --shards={{ .Values.shards }}${byNamespace}
             {{- end }}${watched}`,
     },
     {

@@ -59,6 +59,7 @@ describe('a command line', () => {
       '--context',
       '--watch-namespaces',
       '--shard',
+      '--shard-by',
       '--lease',
     ]);
   });

@@ -89,6 +89,7 @@ const facts = {
   url: 'https://api.example.com',
   identity: 'acme',
   emailVerified: true,
+  sharedWith: [],
   read: {
     at: now,
     balanceMicros: -5,

@@ -205,7 +205,15 @@ describe('an annotated Job', () => {
   });
 
   test('is left alone by a process that only looks at Jobs', async () => {
-    const world = await new World({ protect: false }).start();
+    const world = await new World({ protects: false }).start();
+    world.putJob();
+    world.putPod('Running');
+    await world.settle();
+    expect(world.cluster.writes).toEqual([]);
+  });
+
+  test('is left alone by a process that does so in other namespaces', async () => {
+    const world = await new World({ protects: (namespace) => namespace === 'elsewhere' }).start();
     world.putJob();
     world.putPod('Running');
     await world.settle();

@@ -1,6 +1,6 @@
 /** S15 with several Accounts for one account at the provider: there is one balance, and what any of them asks for counts against it. */
 import { expect, test } from 'vitest';
-import { stringify } from 'yaml';
+import { parse, stringify } from 'yaml';
 import { apiVersion, objectKey } from '../../../src/resources/index.ts';
 import { desiredOf, serviceDocument } from '../../support/desired.ts';
 import {
@@ -10,6 +10,7 @@ import {
   shownService,
   type Answer,
   type ScriptedApi,
+  type ScriptedFleet,
 } from '../../support/scripted-fleet.ts';
 
 const floor = 50_000_000;
@@ -100,5 +101,42 @@ test('Accounts at other providers have balances of their own', async () => {
   });
   await fleet.clock.advance(2000);
   expect(created(fleet.api)).toBe(8);
+  expect(readyOf(fleet, 'team0')).toMatchObject({ reason: 'Connected', message: '' });
+  await fleet.manager.stop();
+});
+
+function readyOf({ store }: ScriptedFleet, account: string, namespace = 'default') {
+  const status = store.record(objectKey('Account', namespace, account))?.status;
+  return status?.conditions.find(({ type }) => type === 'Ready');
+}
+
+test('Accounts for one account at the provider show it, but no name of another namespace', async () => {
+  const elsewhere = stringify({
+    ...(parse(accountDocument('team0', { prices })) as object),
+    metadata: { name: 'secret-project', namespace: 'lab' },
+  });
+  const key = stringify({
+    ...(parse(secretDocument) as object),
+    metadata: { name: 'compute', namespace: 'lab' },
+  });
+  const documents = {
+    'secret.yaml': secretDocument,
+    'a.yaml': accountDocument('team0', { prices }),
+    'b.yaml': accountDocument('team1', { prices }),
+    'far.yaml': elsewhere,
+    'far-key.yaml': key,
+  };
+  const fleet = await scriptedFleet(desiredOf(documents), { prepare: provider(floor) });
+  await fleet.clock.advance(20_000);
+  expect(readyOf(fleet, 'team0')).toMatchObject({
+    status: 'True',
+    reason: 'SharedAccount',
+    message: expect.stringContaining(
+      'as the Accounts team1, 1 of other namespaces: each has its own limiter',
+    ),
+  });
+  expect(readyOf(fleet, 'team1')?.reason).toBe('SharedAccount');
+  expect(readyOf(fleet, 'secret-project', 'lab')?.message).toContain('Accounts 2 of other namespaces');
+  expect(JSON.stringify(readyOf(fleet, 'team0'))).not.toContain('secret-project');
   await fleet.manager.stop();
 });

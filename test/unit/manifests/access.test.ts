@@ -33,6 +33,10 @@ const overlays: Readonly<Record<string, Operator>> = {
     ...cluster,
     leases: ['fleetkeeper-0-of-3', 'fleetkeeper-1-of-3', 'fleetkeeper-2-of-3'],
   },
+  'overlays/sharded-by-namespace': {
+    ...cluster,
+    leases: ['fleetkeeper-ns-0-of-3', 'fleetkeeper-ns-1-of-3', 'fleetkeeper-ns-2-of-3'],
+  },
   'overlays/single-namespace': {
     ...cluster,
     namespace: 'fleet',
@@ -151,25 +155,31 @@ describe('the ServiceAccount of the page of one namespace', () => {
   });
 });
 
-test.skipIf(need)('with shards, the page reads the Lease of each operator, and no other one', () => {
-  const folder = mkdtempSync(path.join(manifestsFolder, '.test-'));
-  onTestFinished(() => rmSync(folder, { recursive: true }));
-  const lines = [
-    'namespace: fleetkeeper-system',
-    'resources: [../overlays/sharded]',
-    'components: [../components/page, ../components/page-shards]',
-  ];
-  writeFileSync(path.join(folder, 'kustomization.yaml'), lines.join('\n'));
-  const manifests = kustomized(path.basename(folder));
-  const leases = ['fleetkeeper-0-of-3', 'fleetkeeper-1-of-3', 'fleetkeeper-2-of-3'];
-  const grants = grantsOf(manifests, { namespace: cluster.namespace, name: 'fleetkeeper-page' });
-  const calls = pageCalls({ namespace: cluster.namespace, asksWho: false, leases });
-  expect(calls.filter((call) => !allowedBy(grants, call)).map(describeCall)).toEqual([]);
-  expect(unusedRights(grants, calls)).toEqual([]);
-  const page = ofKind(manifests, 'Deployment').find(({ metadata }) => metadata.name === 'fleetkeeper-page');
-  expect(page && containerOf(page).args).toContain('--shards=3');
-  expectLeast(manifests, { ...cluster, leases });
-});
+test.skipIf(need).each([
+  ['account', '', 'fleetkeeper-', []],
+  ['namespace', '-by-namespace', 'fleetkeeper-ns-', ['--shard-by=namespace']],
+] as const)(
+  'with shards by %s, the page reads the Lease of each operator, and no other one',
+  (_by, suffix, prefix, more) => {
+    const folder = mkdtempSync(path.join(manifestsFolder, '.test-'));
+    onTestFinished(() => rmSync(folder, { recursive: true }));
+    const lines = [
+      'namespace: fleetkeeper-system',
+      `resources: [../overlays/sharded${suffix}]`,
+      `components: [../components/page, ../components/page-shards${suffix}]`,
+    ];
+    writeFileSync(path.join(folder, 'kustomization.yaml'), lines.join('\n'));
+    const manifests = kustomized(path.basename(folder));
+    const leases = [0, 1, 2].map((shard) => `${prefix}${shard}-of-3`);
+    const grants = grantsOf(manifests, { namespace: cluster.namespace, name: 'fleetkeeper-page' });
+    const calls = pageCalls({ namespace: cluster.namespace, asksWho: false, leases });
+    expect(calls.filter((call) => !allowedBy(grants, call)).map(describeCall)).toEqual([]);
+    expect(unusedRights(grants, calls)).toEqual([]);
+    const page = ofKind(manifests, 'Deployment').find(({ metadata }) => metadata.name === 'fleetkeeper-page');
+    expect(page && containerOf(page).args).toEqual(expect.arrayContaining(['--shards=3', ...more]));
+    expectLeast(manifests, { ...cluster, leases });
+  },
+);
 
 test('no role has a wildcard, and none gives more rights than its holder has', () => {
   const rules = [...ofKind(plainFiles(), 'ClusterRole'), ...ofKind(plainFiles(), 'Role')].flatMap(

@@ -26,6 +26,9 @@ const overlays: Readonly<Record<string, readonly (readonly string[])[]>> = {
   '.': [base],
   'overlays/monitoring': [base],
   'overlays/sharded': [0, 1, 2].map((shard) => base.concat(`--shard=${shard}/3`)),
+  'overlays/sharded-by-namespace': [0, 1, 2].map((shard) =>
+    base.concat(`--shard=${shard}/3`, '--shard-by=namespace'),
+  ),
   'overlays/single-namespace': [[...base, '--watch-namespaces=$(POD_NAMESPACE)', '--owner=$(POD_NAMESPACE)']],
 };
 const rendered: readonly (readonly [string, () => readonly Manifest[]])[] = need

@@ -376,7 +376,8 @@ const anyHistory = fc.array(anyStep, { minLength: 1, maxLength: 25, size: 'max' 
 describe('a snapshot made from changes is the one made anew', () => {
   test.each([
     ['of the whole cluster', undefined],
-    ['of one shard of two', { index: 0, count: 2 }],
+    ['of one shard of two', { index: 0, count: 2, by: 'account' as const }],
+    ['of one shard of two, by namespace', { index: 0, count: 2, by: 'namespace' as const }],
   ])('%s', async (_name, shard) => {
     await fc.assert(
       fc.asyncProperty(anyHistory, (steps) => follow(steps, shard)),

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { formatProblem } from '../../../../src/desired/index.ts';
+import { formatProblem, shardOf } from '../../../../src/desired/index.ts';
 import { KubernetesError } from '../../../../src/kubernetes/index.ts';
 import { serviceSpec } from '../../../support/memory-cluster.ts';
 import { WatchedCluster, fromSecret, putService } from '../watched-cluster.ts';
@@ -253,7 +253,7 @@ describe('a Kubernetes API that has fallen silent', () => {
 describe('a shard', () => {
   const accounts = Array.from({ length: 20 }, (_, index) => `account-${index}`);
 
-  async function shards(count: number): Promise<WatchedCluster[]> {
+  async function shards(count: number, by: 'account' | 'namespace' = 'account'): Promise<WatchedCluster[]> {
     return Promise.all(
       Array.from({ length: count }, (_, index) =>
         WatchedCluster.with(
@@ -273,7 +273,7 @@ describe('a shard', () => {
               spec: { serviceRef: { name: 'nobody-has-it' } },
             });
           },
-          { shard: { index, count } },
+          { shard: { index, count, by } },
         ),
       ),
     );
@@ -297,5 +297,64 @@ describe('a shard', () => {
     const worlds = await shards(3);
     const home = worlds.find(({ latest }) => latest.objects.has('ContainerService/default/homeless'));
     expect(home?.latest.objects.has('ProtectedTask/default/lost')).toBe(true);
+  });
+
+  test('by namespace has all accounts of a namespace, and a task with its service', async () => {
+    const worlds = await shards(3, 'namespace');
+    const sizes = worlds.map(({ latest }) => latest.cluster?.size ?? 0);
+    expect(sizes.sort((left, right) => left - right)).toEqual([0, 0, 20 * 4 + 2]);
+  });
+
+  test('by namespace is the same whatever the names of accounts', async () => {
+    const namespaces = Array.from({ length: 30 }, (_, index) => `team-${index}`);
+    const of = (index: number) =>
+      WatchedCluster.with(
+        (cluster) => {
+          for (const namespace of namespaces)
+            for (const name of ['a', 'b']) putService(cluster, name, { accountRef: { name } }, { namespace });
+        },
+        { shard: { index, count: 3, by: 'namespace' } },
+      );
+    const worlds = await Promise.all([0, 1, 2].map(of));
+    const seen = worlds.map(
+      ({ latest }) => new Set([...latest.objects.values()].map((each) => each.namespace)),
+    );
+    expect(seen.flatMap((each) => [...each]).sort()).toEqual([...namespaces].sort());
+    expect(seen.every(({ size }) => size > 0)).toBe(true);
+    expect(worlds.reduce((sum, { latest }) => sum + latest.objects.size, 0)).toBe(60);
+  });
+
+  const overTwoAccounts = (cluster: WatchedCluster['cluster']) => {
+    const candidates = [
+      { name: 'home', region: 'standard' },
+      { name: 'away', region: 'standard', accountRef: { name: 'other' } },
+    ];
+    const template = { metadata: {}, spec: { ...serviceSpec(), region: undefined } };
+    const spec = { replicas: 2, template, placement: { candidates } };
+    cluster.put('ServiceFleet', { metadata: { name: 'wide' }, spec });
+  };
+
+  test('by account can not use a fleet over several accounts, whose replicas would have several managers', async () => {
+    const worlds = await Promise.all(
+      [0, 1].map((index) =>
+        WatchedCluster.with(overTwoAccounts, { shard: { index, count: 2, by: 'account' } }),
+      ),
+    );
+    const home = worlds.find(({ latest }) => (latest.cluster?.size ?? 0) > 0);
+    expect(home?.latest.objects.size).toBe(0);
+    const [problem] = home?.latest.unusable.get('ServiceFleet/default/wide') ?? [];
+    expect(problem).toMatchObject({
+      path: 'spec.placement.candidates',
+      message: expect.stringContaining('default, other'),
+      remedy: expect.stringContaining('--shard-by namespace'),
+    });
+  });
+
+  test.each([
+    ['by namespace', { index: shardOf('default', 2), count: 2, by: 'namespace' as const }],
+    ['that has all', undefined],
+  ])('%s uses such a fleet', async (_name, shard) => {
+    const world = await WatchedCluster.with(overTwoAccounts, { shard });
+    expect(world.latest.objects.has('ServiceFleet/default/wide')).toBe(true);
   });
 });

@@ -14,6 +14,7 @@ function facts(read: { balanceMicros?: number; afterMs?: number; services?: numb
     url: 'https://api.example.com',
     identity: 'acme',
     emailVerified: undefined,
+    sharedWith: [],
     read: {
       at: noon + afterMs,
       balanceMicros,
