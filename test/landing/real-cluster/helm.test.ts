@@ -118,10 +118,10 @@ describe.skipIf(isUnasked)('the Helm charts in a real cluster', () => {
     await untilImage(shop, 'web', wanted);
   };
 
+  /** The port of the control plane is neither 443 nor 6443. */
   const given = ({ plane }: Shop) => [
-    ...['--set', `image.repository=${repository},image.tag=${tag}`],
-    // Its port is neither 443 nor 6443.
-    ...['--set', `networkPolicy.extraPorts={${new URL(plane.url).port}}`],
+    '--set',
+    `image.repository=${repository},image.tag=${tag},networkPolicy.extraPorts={${new URL(plane.url).port}}`,
   ];
   const install = async (charts: string): Promise<Shop> => {
     await node.kubectl('create', 'namespace', system);
