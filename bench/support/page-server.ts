@@ -5,7 +5,6 @@
  * Messages: a number of changes per second, `{mark}` (the marked object gets another region, which answers with the time), `'usage'`.
  */
 import { readFileSync, readdirSync } from 'node:fs';
-import type { AddressInfo } from 'node:net';
 import path from 'node:path';
 import { performance } from 'node:perf_hooks';
 import { desiredObjects } from '../../src/desired/index.ts';
@@ -13,7 +12,7 @@ import type { Holdings } from '../../src/read-api/fleet/source.ts';
 import type { StaticFiles } from '../../src/read-api/static-files.ts';
 import type { ObjectKey } from '../../src/resources/index.ts';
 import type { ObjectRecord } from '../../src/state/index.ts';
-import { createPageServer } from '../../test/support/page-server.ts';
+import { createPageServer, listen } from '../../test/support/page-server.ts';
 import {
   FakeSource,
   held,
@@ -163,8 +162,7 @@ function usage(fleet: ChangingFleet): PageUsage {
 
 async function serve(objects: number): Promise<void> {
   const fleet = new ChangingFleet(objects);
-  const { app } = createPageServer(fleet, builtFiles());
-  await app.listen({ host: '127.0.0.1', port: 0 });
+  const url = await listen(createPageServer(fleet, builtFiles()));
   let timer: NodeJS.Timeout | undefined;
   process.on('message', (message: number | 'usage' | { readonly mark: string }) => {
     if (message === 'usage') process.send?.(usage(fleet));
@@ -177,7 +175,7 @@ async function serve(objects: number): Promise<void> {
     }
   });
   process.on('disconnect', () => process.exit());
-  process.send?.(`http://127.0.0.1:${(app.server.address() as AddressInfo).port}`);
+  process.send?.(url);
 }
 
 if (process.argv[1] === import.meta.filename) await serve(Number(process.argv[2]));

@@ -14,8 +14,8 @@
  * is noticed.
  */
 import { isIP } from 'node:net';
-import { Agent, request } from 'undici';
-import type { Clock } from '../base/index.ts';
+import { Agent, request, type Dispatcher } from 'undici';
+import { parseRetryAfter, type Clock } from '../base/index.ts';
 import {
   ForbiddenAddress,
   checkedLookup,
@@ -35,9 +35,12 @@ export interface SinkRequest {
   readonly body: string;
 }
 
-/** Nothing of an answer but its status. `failed`: no complete answer, or none at all. */
+/**
+ * Nothing of an answer but its status, and after how long it wants to be asked again (`Retry-After`, between 1 s and 1 h). `failed`: no
+ * complete head of an answer, or none at all.
+ */
 export type SinkReply =
-  | { readonly kind: 'answered'; readonly status: number }
+  | { readonly kind: 'answered'; readonly status: number; readonly retryAfterMs?: number }
   | { readonly kind: 'forbidden' }
   | { readonly kind: 'failed'; readonly isTimeout: boolean };
 
@@ -48,8 +51,9 @@ export interface SinkTransport {
 }
 
 export const sinkTimeoutMs = 10_000;
-/** Of an answer, which is discarded. */
-const bodyBytes = 64 * 1024;
+/** How much of the text of an answer, which is discarded, is awaited: some servers end their work when a connection ends. */
+const textBytes = 64 * 1024;
+const textMs = 1000;
 const atOnce = 4;
 
 /** Undefined: it may be asked, as far as its text shows. */
@@ -79,7 +83,7 @@ export function createSinkTransport(clock: Clock, terms: SinkTerms, lookup?: Loo
     if (known) return known;
     const never = protocol === 'http:' ? neverButLoopback : neverBeside(terms);
     const connect = { lookup: checkedLookup(never, () => 'forbidden', lookup) };
-    const made = new Agent({ connections: atOnce, pipelining: 0, maxResponseSize: bodyBytes, connect });
+    const made = new Agent({ connections: atOnce, pipelining: 0, maxResponseSize: textBytes, connect });
     agents.set(protocol, made);
     return made;
   };
@@ -89,7 +93,11 @@ export function createSinkTransport(clock: Clock, terms: SinkTerms, lookup?: Loo
       const deadline = new AbortController();
       const timer = clock.after(sinkTimeoutMs, () => deadline.abort());
       try {
-        const { statusCode, body: answer } = await request(url, {
+        const {
+          statusCode,
+          headers: head,
+          body: text,
+        } = await request(url, {
           method: 'POST',
           headers,
           body,
@@ -98,8 +106,11 @@ export function createSinkTransport(clock: Clock, terms: SinkTerms, lookup?: Loo
           signal: AbortSignal.any([signal, deadline.signal]),
         });
         // Its status counts, whether the rest arrives or not.
-        await answer.dump({ limit: bodyBytes }).catch(() => undefined);
-        return { kind: 'answered', status: statusCode };
+        await discarded(text, clock);
+        const wanted = head['retry-after'];
+        const retryAfterMs = parseRetryAfter(Array.isArray(wanted) ? wanted[0] : wanted, clock.wallMs());
+        const answered = { kind: 'answered', status: statusCode } as const;
+        return retryAfterMs === undefined ? answered : { ...answered, retryAfterMs };
       } catch (error) {
         if (error instanceof ForbiddenAddress) return { kind: 'forbidden' };
         return { kind: 'failed', isTimeout: deadline.signal.aborted };
@@ -111,4 +122,11 @@ export function createSinkTransport(clock: Clock, terms: SinkTerms, lookup?: Loo
       await Promise.all(Array.from(agents.values(), (agent) => agent.destroy()));
     },
   };
+}
+
+/** Whoever sends a byte each second keeps no other message waiting. */
+async function discarded(text: Dispatcher.ResponseData['body'], clock: Clock): Promise<void> {
+  const late = clock.after(textMs, () => text.destroy());
+  await text.dump({ limit: textBytes }).catch(() => undefined);
+  late.cancel();
 }

@@ -1,7 +1,7 @@
 /** The results of passes, as labels of metrics. */
 import type { Arrange, Plan } from './plan/index.ts';
 import type { PassResult } from './decision.ts';
-import type { Reason } from '../reasons/index.ts';
+import { reasons, type Reason } from '../reasons/index.ts';
 import { parseObjectKey, type ObjectKey } from '../resources/index.ts';
 import type { HandledCommand, OwnerRevision } from '../state/index.ts';
 import type { Logger, Metrics } from '../telemetry/index.ts';
@@ -60,5 +60,8 @@ export function reportSaved(
   for (const { check, outcome } of measured) options.metrics.analysisMeasurements.inc({ check, outcome });
   if (revisions) countRollouts(options.metrics, earlier, revisions);
   if (handled) reportCommand(options, object, handled);
-  for (const { reason, message } of news) options.logger.warn({ object, reason, note: message }, 'warning');
+  for (const { reason, message } of news) {
+    if (reasons[reason].severity === 'info') options.logger.info({ object, reason, note: message }, 'news');
+    else options.logger.warn({ object, reason, note: message }, 'warning');
+  }
 }

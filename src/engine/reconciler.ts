@@ -324,10 +324,11 @@ export class Reconciler {
       this.#transitions.saw(pass.kind.name, record.seen?.state, settled.seen?.state);
     }
     const duplicates = pass.duplicates();
-    const { kind = settled.kind, news = [], ...reported } = pass.statusInputs();
+    const { kind = settled.kind, news: shown = [], ...reported } = pass.statusInputs();
     const isPreview = this.#options.mode === 'preview';
     const arrange = plan.kind === 'arrange' && !isPreview ? plan : undefined;
-    const { state: arranged, handled, revisions } = arrange ?? {};
+    const { state: arranged, handled, revisions, news: arrangedNews = [] } = arrange ?? {};
+    const news = [...shown, ...arrangedNews];
     const commanded = handled ? { lastCommand: { ...handled, at: clock.wallMs() } } : {};
     const status = buildStatus({
       record: { ...settled, ...commanded, generation },
@@ -345,8 +346,7 @@ export class Reconciler {
     const changed = !cut && !sameValue(next, record);
     const earlier = store.revisions(key);
     if (changed) {
-      const isOwner = arranged !== undefined || revisions !== undefined;
-      await (isOwner
+      await ((arranged ?? revisions) !== undefined
         ? store.saveOwner(next, revisions, () => this.#options.fleet.rederive())
         : store.save(next));
       reportSaved(this.#options, key, { ...arrange, news }, earlier);

@@ -1,10 +1,9 @@
 /**
- * Gauges of Budgets, from what their statuses show. A scrape walks the budgets, and not their members. The first ones by name have series
+ * Gauges of Budgets, from what their statuses show, and from the limits in force. A scrape walks the budgets, and not their members. The first ones by name have series
  * of their own, and all others share one, so the number of series is bounded.
  */
 import { budget } from '../kinds/budget/declaration.ts';
-import type { BudgetSpec } from '../kinds/budget/schema.ts';
-import { parseObjectKey } from '../resources/index.ts';
+import { budgetInForce, parseObjectKey } from '../resources/index.ts';
 import type { ObjectRecord, StateStore } from '../state/index.ts';
 import type { Metrics } from '../telemetry/index.ts';
 
@@ -28,13 +27,14 @@ export function setBudgets(metrics: BudgetMetrics, store: Pick<StateStore, 'reco
   for (const name of shown) metrics[name].reset();
   const records: readonly ObjectRecord[] = store.recordsOfKind(budget.name);
   const sorted = records.toSorted((left, right) => (left.key < right.key ? -1 : 1));
-  for (const [index, { key, status, manifest }] of sorted.entries()) {
+  for (const [index, record] of sorted.entries()) {
+    const { key, status } = record;
     const label = { budget: index < budgetsNamed ? nameOf(key) : 'other' };
     for (const [name, field] of Object.entries(fields))
       metrics[name as keyof typeof fields].inc(label, numberOf(status?.[field]));
-    const given: Partial<BudgetSpec['limits']> = (manifest.spec as Partial<BudgetSpec>).limits ?? {};
+    const inForce = budgetInForce(record)?.limits;
     for (const [name, field] of Object.entries(limits)) {
-      const limit = numberOf(given[field]);
+      const limit = numberOf(inForce?.[field]);
       if (limit > 0) metrics[name as keyof typeof limits].inc(label, limit);
     }
   }

@@ -2,6 +2,7 @@
 import type { Clock } from '../base/index.ts';
 import type { EventRecorder } from '../kubernetes/index.ts';
 import type { ObjectNews, PassResult } from '../engine/index.ts';
+import { reasons } from '../reasons/index.ts';
 import { accountKey, apiVersion, parseObjectKey, type ObjectKey } from '../resources/index.ts';
 import type { ObjectStatus, StateStore } from '../state/index.ts';
 import { newEvents, nothingReported, type ReportedEvents } from '../engine/status/index.ts';
@@ -52,7 +53,10 @@ export class ClusterEvents {
     this.#reported.set(key, reported);
     const about = { apiVersion, ...parseObjectKey(key), uid };
     for (const { type, reason, message } of news) recorder.record({ about, type, reason, message });
-    for (const { reason, message } of warnings) recorder.record({ about, type: 'Warning', reason, message });
+    for (const { reason, message } of warnings) {
+      const type = reasons[reason].severity === 'info' ? 'Normal' : 'Warning';
+      recorder.record({ about, type, reason, message });
+    }
   }
 }
 

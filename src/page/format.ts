@@ -2,17 +2,21 @@
 
 const hourMs = 3_600_000;
 
-/** `$1.94`; small amounts with four places, so that they are not nothing. */
-export function usd(micros: number): string {
+/** `$1.94`; small amounts with four places, so that they are not nothing. In a column, `places` are those of `placesOf`. */
+export function usd(micros: number, places = placesOf([micros])): string {
   // More than that is no sum of money, and would fill the page.
-  if (Math.abs(micros) > Number.MAX_SAFE_INTEGER) return `over ${usd(Number.MAX_SAFE_INTEGER)}`;
+  if (Math.abs(micros) > Number.MAX_SAFE_INTEGER) return `over ${usd(Number.MAX_SAFE_INTEGER, places)}`;
   const amount = Math.abs(micros) / 1_000_000;
-  const places = amount > 0 && amount < 0.1 ? 4 : 2;
   const text = amount.toLocaleString('en-US', {
     minimumFractionDigits: places,
     maximumFractionDigits: places,
   });
   return `${micros < 0 ? '−' : ''}$${text}`;
+}
+
+/** How many decimals the amounts of one column have, so that their points are below each other: as many as one of them needs. */
+export function placesOf(column: readonly (number | null)[]): number {
+  return column.some((micros) => micros !== null && micros !== 0 && Math.abs(micros) < 100_000) ? 4 : 2;
 }
 
 /** `42 s`, `3 min`, `2 h 5 min`, `4 d 3 h` */

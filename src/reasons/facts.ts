@@ -50,12 +50,6 @@ export const factReasons = {
     severity: 'warning',
     see: 'concepts/fleets.md',
   }),
-  RevisionFailed: fact('`RolledBack` is True: the message has the revision that failed, and the cause.', {
-    severity: 'warning',
-    whose: 'user',
-    remedy: 'Change the template.',
-    see: 'concepts/fleets.md#failure',
-  }),
   Exists: fact('`Accepted` is True: the API has accepted the object.'),
   ComputeHeld: fact('`Allocated` is True: the provider holds compute for the service.'),
   StorageHeld: fact('`Allocated` is True: the provider holds the storage of the volume.'),
@@ -109,6 +103,21 @@ export const eventReasons = {
     remedy: 'Correct in the template what the message names.',
     see: 'concepts/fleets.md#in-a-cluster',
   }),
+  RolloutComplete: event('All replicas of the ServiceFleet have its revision, and it is healthy.', {
+    announced: true,
+    see: 'concepts/fleets.md#rollout',
+  }),
+  RevisionFailed: event(
+    'The revision in the message failed. `RolledBack` is True when the replicas have another one.',
+    {
+      also: ['fact'],
+      severity: 'warning',
+      whose: 'user',
+      announced: true,
+      remedy: 'Change the template.',
+      see: 'concepts/fleets.md#failure',
+    },
+  ),
   SheddingSoon: event(
     'A limit of the Budget is passed. The services in the message are stopped if it stays so.',
     {

@@ -1,6 +1,7 @@
 /** What the kinds have in common, and where each differs, without a name of one. */
 import { account } from '../kinds/account/declaration.ts';
 import { declarations } from '../kinds/declarations.ts';
+import type { BudgetInForce } from './parts/budget.ts';
 import type { Asked, Traits } from './parts/declaration.ts';
 import { objectKey, parseObjectKey, type ManagedKind, type ObjectKey } from './keys.ts';
 
@@ -26,6 +27,19 @@ export function newKindState(key: ObjectKey): object {
 export function readKindState(key: ObjectKey, stored: object): object | undefined {
   const read = stateTraitsOf(key).schema.safeParse(stored);
   return read.success ? { ...stored, ...read.data } : undefined;
+}
+
+/** Of a record: what a Budget limits now, whatever its document has by now. Undefined: it is no Budget. */
+export function budgetInForce({
+  key,
+  kind,
+  manifest,
+}: {
+  readonly key: ObjectKey;
+  readonly kind: object;
+  readonly manifest: { readonly spec: object };
+}): BudgetInForce | undefined {
+  return traitsOf(parseObjectKey(key).kind).budgetInForce?.(manifest.spec, kind);
 }
 
 /** What specs of several kinds have. */

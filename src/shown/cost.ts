@@ -1,10 +1,17 @@
 /** What accounts cost, divided by who it is for. Pure. The sum of all rows is what the accounts cost. What was spent: spent-rows.ts. */
 import { monthAt, monthEnd, rfc3339 } from '../base/index.ts';
 import { clampedMicros, microsOf, readTally, type Tally } from '../engine/plan/index.ts';
-import { accountKey, ownerLabel, parseObjectKey, traitsOf, type ObjectKey } from '../resources/index.ts';
+import {
+  accountKey,
+  budgetInForce,
+  ownerLabel,
+  parseObjectKey,
+  traitsOf,
+  type ObjectKey,
+} from '../resources/index.ts';
 import type { ObjectRecord } from '../state/index.ts';
-import { Ahead, nothingAhead, type AheadOf } from './ahead.ts';
-import { nothingCounted, spentBy, spentInAll, type Spent } from './spent-rows.ts';
+import { Ahead, nothingAhead, type AheadOf, type Scheduled } from './ahead.ts';
+import { nothingCounted, spentBy, spentInAll, type BudgetCount, type Spent } from './spent-rows.ts';
 import type { Holding, KnownFleet } from './survey.ts';
 
 /** `label`: its key. */
@@ -110,22 +117,50 @@ export function costReport(
   by: CostBy,
 ): CostReport {
   const items = costItems(accounts);
-  const { rows, unmanaged, total, ...rest } = costsBy(items, labelsOf, by, aheadAt(nowMs, fleet));
-  const counted = accountRows({ accounts, month, nowMs, fleet });
-  const budgets = [...records].flatMap((record) => {
-    const row = budgetRow(record, month);
-    return row ? [{ record, row }] : [];
-  });
+  const costs = costsBy(items, labelsOf, by, aheadAt(nowMs, fleet));
+  const names = accounts.map(({ account }) => account);
+  const counted = accountRows({ accounts: names, items, month, nowMs, fleet });
+  const budgets = budgetCounts(records, month);
+  const spent = { counted, accounts: accounts.length, budgets };
+  return {
+    ...withSpent(costs, items, labelsOf, by, spent),
+    accounts: counted,
+    budgets: budgets.map(({ row }) => row),
+  };
+}
+
+/** What accounts and Budgets have counted. */
+export interface CountedSpent {
+  readonly counted: readonly AccountRow[];
+  /** How many there are, counted or not. */
+  readonly accounts: number;
+  readonly budgets: readonly BudgetCount[];
+}
+
+/** The same costs, with what each group has spent (spent-rows.ts). `items`: those that the costs are of. */
+export function withSpent(
+  { rows, unmanaged, total, ...rest }: Costs<CostSum>,
+  items: readonly CostItem[],
+  labelsOf: CostInputs['labelsOf'],
+  by: CostBy,
+  { counted, accounts, budgets }: CountedSpent,
+): Costs<CostSum & Spent> {
   const spentOf = spentBy(by, counted, budgets);
   const namespaces = namespacesBy(items, labelsOf, by);
   return {
     ...rest,
     rows: rows.map((row) => Object.assign({}, row, spentOf(row.name, namespaces.get(row.name) ?? new Set()))),
     unmanaged: { ...unmanaged, ...nothingCounted },
-    total: { ...total, ...spentInAll(counted, accounts.length) },
-    accounts: counted,
-    budgets: budgets.map(({ row }) => row),
+    total: { ...total, ...spentInAll(counted, accounts) },
   };
+}
+
+/** Of those that were counted. `month`: as of `CostInputs`. */
+export function budgetCounts(records: Iterable<ObjectRecord>, month: string | undefined): BudgetCount[] {
+  return [...records].flatMap((record) => {
+    const row = budgetRow(record, month);
+    return row ? [{ record, row }] : [];
+  });
 }
 
 export function costItems(accounts: CostInputs['accounts']): CostItem[] {
@@ -153,7 +188,7 @@ function namespacesBy(
 }
 
 /** Until the month ends. */
-export function aheadAt(nowMs: number, fleet: ConstructorParameters<typeof Ahead>[0]): Ahead {
+export function aheadAt(nowMs: number, fleet: Scheduled | undefined): Ahead {
   return new Ahead(fleet, { from: nowMs, until: monthEnd(nowMs, timeZone) });
 }
 
@@ -208,14 +243,20 @@ function totalOf(parts: readonly CostSum[]): CostSum {
   };
 }
 
-/** Of each account that a manager has counted. */
+/** Of each of these accounts that a manager has counted. `items`: all that is in them. */
 export function accountRows({
   accounts,
+  items,
   month,
   nowMs,
   fleet,
-}: Pick<CostInputs, 'accounts' | 'month' | 'nowMs' | 'fleet'>): AccountRow[] {
-  return accounts.flatMap(({ account, holdings }) => {
+}: Pick<CostInputs, 'month' | 'nowMs'> & {
+  readonly accounts: readonly string[];
+  readonly items: readonly CostItem[];
+  readonly fleet: Scheduled | undefined;
+}): AccountRow[] {
+  const inAccount = Map.groupBy(items, ({ account }) => account);
+  return accounts.flatMap((account) => {
     const record = fleet?.store.record(accountKey(account));
     const stored = record && traitsOf(parseObjectKey(record.key).kind).spent?.(record.kind);
     if (!stored) return [];
@@ -228,7 +269,7 @@ export function accountRows({
       spentMicros: clampedMicros(microsOf(tally.spent)),
       estimatedMicros: clampedMicros(microsOf(tally.estimated)),
       unattributedMicros: clampedMicros(microsOf(tally.unattributed)),
-      forecastMicros: forecastOf(tally, holdings, fleet, nowMs),
+      forecastMicros: forecastOf(tally, inAccount.get(account) ?? [], fleet, nowMs),
     };
   });
 }
@@ -236,15 +277,14 @@ export function accountRows({
 /** Until now at the burn of the last count. Null: the month that was counted last is over. */
 function forecastOf(
   tally: Tally,
-  holdings: readonly Holding[],
-  fleet: KnownFleet | undefined,
+  items: readonly CostItem[],
+  fleet: Scheduled | undefined,
   nowMs: number,
 ): number | null {
   if (tally.month !== monthAt(nowMs, timeZone)) return null;
   const ahead = aheadAt(nowMs, fleet);
   const whole = nothingAhead();
-  for (const { things, value, managedBy } of holdings)
-    ahead.add(whole, managedBy.is === 'fleet' ? managedBy.key : undefined, things.burn(value) ?? 0n);
+  for (const { key, micros } of items) ahead.add(whole, key, micros ?? 0n);
   const sinceCount = tally.burnMicros * BigInt(Math.max(0, Math.floor(nowMs - tally.at)));
   return clampedMicros(microsOf(tally.spent + sinceCount) + ahead.microsOf(whole));
 }
@@ -282,21 +322,17 @@ function nameOf(
 }
 
 /** As its status shows it: of the present month, or the sum of its days in an earlier one. */
-function budgetRow(
-  { key, status, manifest }: ObjectRecord,
-  month: string | undefined,
-): BudgetRow | undefined {
-  const { kind, namespace, name } = parseObjectKey(key);
+function budgetRow(record: ObjectRecord, month: string | undefined): BudgetRow | undefined {
+  const { key, status } = record;
+  const { namespace, name } = parseObjectKey(key);
+  const inForce = budgetInForce(record);
   const now = status?.['month'];
-  if (!traitsOf(kind).budget || typeof now !== 'string') return undefined;
+  if (!inForce || typeof now !== 'string') return undefined;
   const number = (field: string) => {
     const value = status?.[field];
     return typeof value === 'number' ? value : null;
   };
-  const { monthlyMicros = null, hourlyMicros = null } = (manifest.spec['limits'] ?? {}) as {
-    readonly monthlyMicros?: number;
-    readonly hourlyMicros?: number;
-  };
+  const { monthlyMicros = null, hourlyMicros = null } = inForce.limits;
   const limits = {
     limitMicros: monthlyMicros,
     hourlyMicros: number('hourlyMicros'),

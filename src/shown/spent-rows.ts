@@ -10,7 +10,7 @@
  *
  * Without such a count it is unknown, and nothing is divided among groups that nobody has counted.
  */
-import { ownerLabel, selects, type BudgetScope, type LabelSelector } from '../resources/index.ts';
+import { budgetInForce, ownerLabel, selects, type BudgetScope } from '../resources/index.ts';
 import type { ObjectRecord } from '../state/index.ts';
 import type { AccountRow, BudgetRow, CostBy } from './cost.ts';
 
@@ -51,10 +51,10 @@ export function spentBy(
   const label = by.by === 'label' ? by.key : ownerLabel;
   const find = (name: string, namespace: string): Counted | undefined => {
     if (by.by === 'account') return accounts.find(({ account }) => account === name);
-    const isOfGroup = (scope: BudgetScope) =>
-      by.by === 'namespace' ? scope.of === 'namespace' : isJust(scope, label, name);
+    const isOfGroup = (scope: BudgetScope | undefined) =>
+      by.by === 'namespace' ? scope?.of === 'namespace' : isJust(scope, label, name);
     const found = budgets.filter(
-      ({ record, row }) => row.namespace === namespace && isOfGroup(scopeOf(record)),
+      ({ record, row }) => row.namespace === namespace && isOfGroup(budgetInForce(record)?.scope),
     );
     return found.map(countOf).toSorted(byTime)[0];
   };
@@ -104,16 +104,9 @@ function byTime(one: Counted, other: Counted): number {
   return left < right ? -1 : Number(left > right);
 }
 
-/** As the document has it. */
-function scopeOf({ manifest: { spec } }: ObjectRecord): BudgetScope {
-  const { selector, accountRef } = spec as { selector?: LabelSelector; accountRef?: { name: string } };
-  if (selector) return { of: 'labels', selector };
-  return accountRef ? { of: 'account', name: accountRef.name } : { of: 'namespace' };
-}
-
 /** It selects this label, and by nothing else. */
-function isJust(scope: BudgetScope, label: string, value: string): boolean {
-  if (scope.of !== 'labels') return false;
+function isJust(scope: BudgetScope | undefined, label: string, value: string): boolean {
+  if (scope?.of !== 'labels') return false;
   const { matchLabels = {}, matchExpressions = [] } = scope.selector;
   const isOne = Object.keys(matchLabels).length === 1 && matchExpressions.length === 0;
   return isOne && selects(scope.selector, { [label]: value });

@@ -74,6 +74,7 @@ testInCluster('shows what the objects show, and no secret value at any path', as
   const { body: summary } = await get('/api/v1/summary');
   expect(summary).toMatchObject({ place: 'cluster', objects: 5, health: { Healthy: 5 } });
   expect(summary.manager).toMatchObject({ state: 'Running', note: null });
+  expect(summary.notes).toEqual([expect.stringContaining('brakes that no object shows')]);
   expect(summary.problems.total).toBe(0);
   expect(summary.accounts).toEqual([
     expect.objectContaining({ up: true, isStale: false, failure: null, requests: null }),

@@ -242,7 +242,7 @@ test('an account has its quotas, the newest of its ledger, and a command that no
   expect(textOf(shown)).toContain('GPUs3 of 4');
   expect(textsOf(shown, '[aria-labelledby=ledger] tbody tr')).toEqual([
     'now −$0.0079 compute of web accrued',
-    '12:12 $1,000.00 opening balance 1',
+    '12:12 $1,000.0000 opening balance 1',
   ]);
   const name = `it's; rm -rf / '"$(x)\``;
   const [command = ''] = textsOf(

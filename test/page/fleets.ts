@@ -408,16 +408,40 @@ export const nodes: readonly TreeNode[] = [
   }),
 ];
 
+export const nothingCounted = {
+  spentMicros: null,
+  estimatedMicros: null,
+  forecastMicros: null,
+  countedSince: null,
+};
+
 export const money: Money = {
   currency: 'USD',
   by: 'namespace',
   rows: [
-    { name: 'shop', things: 41, hourlyMicros: 11_200_000, aheadMicros: 840_000_000, unpriced: 0 },
-    { name: 'lab', things: 7, hourlyMicros: 3_880_000, aheadMicros: 291_000_000, unpriced: 1 },
+    {
+      name: 'shop',
+      things: 41,
+      hourlyMicros: 11_200_000,
+      aheadMicros: 840_000_000,
+      unpriced: 0,
+      spentMicros: 4_870_000_000,
+      estimatedMicros: 12_500_000,
+      forecastMicros: 5_710_000_000,
+      countedSince: at(20 * 86_400),
+    },
+    {
+      name: 'lab',
+      things: 7,
+      hourlyMicros: 3_880_000,
+      aheadMicros: 291_000_000,
+      unpriced: 1,
+      ...nothingCounted,
+    },
   ],
   omitted: 0,
-  unmanaged: { things: 1, hourlyMicros: 440_000, aheadMicros: 33_000_000, unpriced: 0 },
-  total: { things: 49, hourlyMicros: 15_520_000, aheadMicros: 1_164_000_000, unpriced: 1 },
+  unmanaged: { things: 1, hourlyMicros: 440_000, aheadMicros: 33_000_000, unpriced: 0, ...nothingCounted },
+  total: { things: 49, hourlyMicros: 15_520_000, aheadMicros: 1_164_000_000, unpriced: 1, ...nothingCounted },
   mostExpensive: rows(8),
   budgets: [...budgets],
   accounts: [

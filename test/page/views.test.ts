@@ -295,6 +295,34 @@ test('money shows each budget with what is used, reserved and expected', () => {
   ]);
 });
 
+test('money shows what each group has spent this month, if anybody has counted it', () => {
+  const linesOf = (more: object) =>
+    textsOf(
+      moneyView({ ...made.money, ...more }, () => undefined, now),
+      '[aria-labelledby=groups] tr',
+    );
+  expect(linesOf({})).toEqual([
+    'Namespace Cost now Share Spent this month Expected',
+    'shop 41 objects $11.20/h 72 % $4,870.00 $12.50 of it estimated $5,710.00',
+    'lab 7 objects $3.88/h 25 % – –',
+    'not managed by Fleetkeeper 1 object $0.44/h 2 % – –',
+  ]);
+  const rows = made.money.rows.map((row) => Object.assign({}, row, made.nothingCounted));
+  expect(linesOf({ rows })).toEqual([
+    'Namespace Cost now Share',
+    'shop 41 objects $11.20/h 72 %',
+    'lab 7 objects $3.88/h 25 %',
+    'not managed by Fleetkeeper 1 object $0.44/h 2 %',
+  ]);
+});
+
+test('in a column of the objects, all costs have as many decimals', () => {
+  const costs = [12_250_000, 27_000];
+  const rows = made.rows(2).map((row, index) => Object.assign({}, row, { hourlyMicros: costs[index] }));
+  const view = objectsView({ query: {}, total: 2, rows, ...shell }, now);
+  expect(textsOf(view, 'tbody .number.roomy:not(.muted)')).toEqual(['$12.2500/h', '$0.0270/h']);
+});
+
 test('an account that fails says why, and since when it was not read', () => {
   const text = textOf(accountsView({ accounts: [made.account, made.failing], brakes: [] }, now));
   expect(text).toContain('18.4 of 20 a second; 3 wait; 2 answered with 429');
@@ -459,7 +487,7 @@ test.each([
   ['label=team', 'a,b!=c', undefined],
   ['label=team', null, undefined],
 ])('what money is spent on by %s leads to the objects of %s', (by, name, href) => {
-  const row = { name, things: 2, hourlyMicros: 5, aheadMicros: 5, unpriced: 0 };
+  const row = { name, things: 2, hourlyMicros: 5, aheadMicros: 5, unpriced: 0, ...made.nothingCounted };
   const view = moneyView({ ...made.money, by, rows: [row] }, () => undefined, now);
   const link = rendered(view).querySelector('[aria-labelledby=groups] tbody th a');
   expect(link?.getAttribute('href')).toBe(href);

@@ -1,4 +1,5 @@
 /** The read API and the page of a fleet in memory, open to everybody, on a server that does not listen yet. */
+import type { AddressInfo } from 'node:net';
 import { systemClock, systemRandom } from '../../src/base/index.ts';
 import { createHealthServer } from '../../src/http/index.ts';
 import { withReadApi, type HealthLimits } from '../../src/http/limits.ts';
@@ -7,6 +8,12 @@ import { hostRule } from '../../src/read-api/access/hosts.ts';
 import type { FleetSource } from '../../src/read-api/index.ts';
 import { ReadApi } from '../../src/read-api/read-api.ts';
 import type { StaticFiles } from '../../src/read-api/static-files.ts';
+
+/** It listens on a free port of loopback; returns its address. */
+export async function listen({ app }: Pick<ReturnType<typeof createPageServer>, 'app'>): Promise<string> {
+  await app.listen({ host: '127.0.0.1', port: 0 });
+  return `http://127.0.0.1:${(app.server.address() as AddressInfo).port}`;
+}
 
 /** A defect of the API is thrown. */
 export function createPageServer(

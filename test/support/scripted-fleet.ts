@@ -1,5 +1,6 @@
 /** A manager on a clock that the test moves, before an API of which the test says what it answers. */
 import pino from 'pino';
+import { afterEach } from 'vitest';
 import { stringify } from 'yaml';
 import type { HttpReply, HttpRequest, Transport } from '../../src/api/index.ts';
 import { digestKey, systemRandom } from '../../src/base/index.ts';
@@ -261,6 +262,15 @@ export async function scriptedFleet(
   await manager.start();
   await settle();
   return { clock, api, store, manager, metrics, tell };
+}
+
+/** Whatever is put into it is stopped after each test of the file that calls this. */
+export function stoppedAfterEach(): ScriptedFleet[] {
+  const running: ScriptedFleet[] = [];
+  afterEach(async () => {
+    for (const { manager } of running.splice(0)) await manager.stop();
+  });
+  return running;
 }
 
 /** Why an object is ready, or is not. */

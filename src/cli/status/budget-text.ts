@@ -1,4 +1,5 @@
-/** What `status` and `describe` show of a budget, from its document and its status. */
+/** What `status` and `describe` show of a budget, from its limits in force and its status. */
+import { budgetInForce } from '../../resources/index.ts';
 import { usd } from '../output/render.ts';
 import { conditionOf, textOf, type StatusEntry } from '../../shown/entries.ts';
 import { isBudget } from '../../shown/waiting-for.ts';
@@ -22,14 +23,14 @@ const mostNamed = 10;
 
 export function budgetRows(entry: StatusEntry, waiting: readonly string[]): [string, string | undefined][] {
   if (!isBudget(entry)) return [];
-  const { status, manifest } = entry.record;
+  const { status } = entry.record;
   const amount = (field: string) => {
     const value = status?.[field];
     return typeof value === 'number' ? value : undefined;
   };
-  const limits = Object.entries((manifest.spec['limits'] ?? {}) as Readonly<Record<string, unknown>>);
-  const texts = limits.flatMap(([name, limit]) =>
-    typeof limit === 'number' ? [limitTexts[name]?.(limit) ?? name] : [],
+  const limits: Readonly<Record<string, number | undefined>> = { ...budgetInForce(entry.record)?.limits };
+  const texts = Object.entries(limits).flatMap(([name, limit]) =>
+    limit === undefined ? [] : [limitTexts[name]?.(limit) ?? name],
   );
   const unpriced = amount('unpricedObjects') ?? 0;
   const count = amount('waiting') ?? 0;

@@ -7,8 +7,8 @@
  * A reading that takes longer than 10 s counts as unreadable: the last values are used, and a problem reports it. No pass and no
  * reading of documents waits for it, at the start neither. Its result is used when it comes.
  *
- * The watcher follows no link: one may lead to the root of the file system. It loses a directory that is replaced by a rename, whose
- * successor is read every 10 s.
+ * The watcher follows no link in the directory: one may lead to the root of the file system. A directory that takes the place of another one
+ * by a rename is noticed at once (folder-watch.ts); a mount, within 10 s.
  */
 import { invariant, type Clock, type Timer } from '../../base/index.ts';
 import { watchFolder, type FolderWatcher, type WatchFolder } from '../folder-watch.ts';

@@ -55,6 +55,8 @@ export interface Arrange extends Outstanding {
   readonly measured?: readonly { readonly check: string; readonly outcome: string }[];
   /** The operator command that it carries out, or finds outdated. */
   readonly handled?: Omit<HandledCommand, 'at'>;
+  /** What is reported once, when the state is saved. */
+  readonly news?: readonly { readonly reason: ReasonOf<'event'>; readonly message: string }[];
 }
 
 export interface OwnedChange {

@@ -22,6 +22,7 @@ import type {
   AnnouncedType,
   NotificationTerms,
   StoredAnnouncement,
+  StoredOccurrence,
   StoredNotification,
 } from '../../resources/index.ts';
 import { afterMs, type Trouble } from './trouble.ts';
@@ -37,7 +38,7 @@ export type DeliveryEvent =
 export type AnnouncementEvent =
   | DeliveryEvent
   /** Something happened that is to be announced, besides problems. */
-  | { readonly kind: 'happened'; readonly id: string; readonly at: number };
+  | ({ readonly kind: 'happened' } & StoredOccurrence);
 
 export interface AnnouncementInputs {
   readonly uid: string;
@@ -70,7 +71,7 @@ export const absentMs = 30_000;
 const digestMs = 600_000;
 const hourMs = 3_600_000;
 export const openAtMost = 500;
-/** Happenings whose message is not delivered yet; further ones are counted in the digest. */
+/** Occurrences whose message is not delivered yet; further ones are counted in the digest. */
 const happenedAtMost = 50;
 const soonestMs = 1000;
 const latestMs = hourMs;
@@ -157,12 +158,12 @@ class Round {
     }
   }
 
-  #happened({ id, at }: { readonly id: string; readonly at: number }): void {
+  #happened({ id, at, reason, account, hash }: StoredOccurrence): void {
     const { happened = [] } = this.#rest;
     if (happened.some((each) => each.id === id)) return;
     if (!this.#mayMake() || happened.length >= happenedAtMost) return this.#count('happened', 1);
     this.#makeOne();
-    this.#change({ happened: [...happened, { id, at }] });
+    this.#change({ happened: [...happened, { id, at, reason, account, hash }] });
   }
 
   #forget(key: string): void {

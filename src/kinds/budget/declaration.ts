@@ -8,7 +8,7 @@ import { alike } from '../../resources/parts/transitions.ts';
 import { budgetHints } from './schema-hints.ts';
 import { budgetDocument } from './schema.ts';
 import { budgetState } from './state.ts';
-import { termsOf } from './schema-terms.ts';
+import { inForceOf, termsOf } from './schema-terms.ts';
 
 export const budget = declareKind({
   name: 'Budget',
@@ -25,6 +25,7 @@ export const budget = declareKind({
     tally: state.tally,
     shedding: state.shedding,
   }),
+  budgetInForce: inForceOf,
   state: budgetState,
   columns: [
     columns.condition('Within', 'WithinBudget', 'No limit is passed.'),

@@ -1,12 +1,33 @@
 /** What a document of a Budget limits. */
-import { isSameScope, type BudgetScope, type BudgetTerms } from '../../resources/parts/budget.ts';
+import {
+  isSameScope,
+  type BudgetInForce,
+  type BudgetScope,
+  type BudgetTerms,
+} from '../../resources/parts/budget.ts';
 import type { BudgetSpec } from './schema.ts';
 import type { BudgetState } from './state.ts';
 
 /** With the scope with which it was made: another one is another budget, and nothing of such an edit is in force. */
-export function termsOf(spec: BudgetSpec, { scope = scopeOf(spec), inForce }: BudgetState): BudgetTerms {
-  const known = isSameScope(scope, scopeOf(spec)) ? undefined : inForce;
-  return { scope, ...(known ?? contentOf(spec)) };
+export function termsOf(spec: BudgetSpec, state: BudgetState): BudgetTerms {
+  const { scope = scopeOf(spec) } = state;
+  return { scope, ...(contentBefore(spec, state) ?? contentOf(spec)) };
+}
+
+/** The part of them that is shown; of any spec, as far as it has numbers. */
+export function inForceOf(spec: Partial<BudgetSpec>, state: BudgetState): BudgetInForce {
+  const { scope = scopeOf(spec) } = state;
+  const { limits = {}, mode = 'Gate' } = contentBefore(spec, state) ?? spec;
+  const numbers = Object.entries(limits).filter(([, limit]) => Number.isFinite(limit));
+  return { scope, limits: Object.fromEntries(numbers), mode };
+}
+
+/** Of a document that is held, because it has another scope. */
+function contentBefore(
+  spec: Partial<BudgetSpec>,
+  { scope = scopeOf(spec), inForce }: BudgetState,
+): BudgetState['inForce'] {
+  return isSameScope(scope, scopeOf(spec)) ? undefined : inForce;
 }
 
 /** All but the scope. */
@@ -16,7 +37,7 @@ export function contentOf(spec: BudgetSpec): NonNullable<BudgetState['inForce']>
   return { limits, timeZone, horizonHours, mode, warnAt, unpriced, shed };
 }
 
-export function scopeOf({ selector, accountRef }: BudgetSpec): NonNullable<BudgetState['scope']> {
+export function scopeOf({ selector, accountRef }: Partial<BudgetSpec>): NonNullable<BudgetState['scope']> {
   if (selector) return { of: 'labels', selector };
   return accountRef ? { of: 'account', name: accountRef.name } : { of: 'namespace' };
 }

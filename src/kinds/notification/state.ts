@@ -33,13 +33,18 @@ const announcement = z.object({
   message: message.optional(),
 });
 
+const occurrence = z.object({
+  id: z.string(),
+  at: z.number(),
+  reason: z.string().optional(),
+  account: z.string().optional(),
+  hash: z.string().optional(),
+});
+
 /** See resources/parts/notification.ts. */
 const schema = z.object({
   announcements: z.array(announcement).readonly().optional(),
-  happened: z
-    .array(z.object({ id: z.string(), at: z.number() }))
-    .readonly()
-    .optional(),
+  happened: z.array(occurrence).readonly().optional(),
   hour: z.object({ at: z.number(), made: z.number() }).optional(),
   digest: z.object(counts).optional(),
   digestMessage: z.object({ ...counts, at: z.number() }).optional(),

@@ -197,13 +197,15 @@ function fail(inputs: FleetInputs, rollout: RolloutRecord, cause: string): Arran
   const then = mayReturn
     ? `the replicas return to ${revisionName(healthy.number)}`
     : 'the replicas stay as they are';
+  const message = `${name} failed: ${cause}; ${then}`;
   return arrange(
     inputs,
     [],
     {
       reason: mayReturn ? 'RollingBack' : 'RollingOut',
-      message: `${name} failed: ${cause}; ${then}`,
+      message,
       change: 'update',
+      news: [{ reason: 'RevisionFailed', message }],
       differences: [{ path: 'template', desired: `(${name})`, observed: `(failed: ${cause})`, drift: false }],
     },
     // What was added and does not work leaves first.

@@ -103,7 +103,7 @@ export function countDifference({ count, from }: Wanted, observed: number): Diff
 }
 
 type Change = Pick<Arrange, 'reason' | 'message' | 'change'> &
-  Partial<Pick<Arrange, 'differences' | 'measured'>>;
+  Partial<Pick<Arrange, 'differences' | 'measured' | 'news'>>;
 
 /** The entries replace those of their slots. */
 export function arrange(

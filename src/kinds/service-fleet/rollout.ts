@@ -255,13 +255,16 @@ function endRollout(inputs: FleetInputs, update: OwnerRevision, record: RolloutR
     const rollout = { ...record, phase: 'RolledBack', since: nowMs, surge: 0 } as const;
     return arrange(inputs, [], { reason: 'RollingBack', message, change: undefined }, { rollout });
   }
+  const message = `the rollout to ${revisionName(update.number)} is complete`;
   return arrange(
     inputs,
     [],
     {
       reason: 'RollingOut',
-      message: `the rollout to ${revisionName(update.number)} is complete`,
+      message,
       change: undefined,
+      // A restart of a rollout that was complete before is none.
+      ...(update.outcome === 'Healthy' ? {} : { news: [{ reason: 'RolloutComplete', message }] }),
     },
     { rollout: undefined },
     withOutcome(revisions, update.number, 'Healthy', nowMs),

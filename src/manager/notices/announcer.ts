@@ -4,7 +4,7 @@
  *     trouble moves, or a message was answered ──> the pass of the Notification: what is announced, saved ──> its messages are sent
  *
  * A message is sent only when the state that asks for it is saved. After a restart or a takeover, the saved state asks for what was not
- * accepted. What a occurrence was about is in memory only: one that was not delivered before a restart is given up, and counted.
+ * accepted. The text of an occurrence is in memory only: after a restart, its message has the object and the reason.
  */
 import type { SinkTerms, SinkTransport } from '../../api/index.ts';
 import { digestOf, type Clock, type Random } from '../../base/index.ts';
@@ -14,6 +14,7 @@ import {
   dueMessages,
   eventWithoutAmounts,
   notificationsAtMost,
+  problemHash,
   resolveSink,
   type AnnouncementEvent,
   type NoticeView,
@@ -134,7 +135,14 @@ export class Announcer implements Notices {
     this.#seen.set(key, { delivered: delivered.length, happened: happened.length });
     const events: AnnouncementEvent[] = [
       ...delivered,
-      ...happened.map(({ id, at }) => ({ kind: 'happened' as const, id, at })),
+      ...happened.map(({ id, at, reason, account, key: about }) => ({
+        kind: 'happened' as const,
+        id,
+        at,
+        reason,
+        account,
+        hash: problemHash(about, reason),
+      })),
     ];
     return {
       troubles: this.#concerning(key, announcing.match, troubles.values()),

@@ -9,6 +9,8 @@
  * | failure                                 | what follows                                                                           |
  * |-----------------------------------------|----------------------------------------------------------------------------------------|
  * | a sink hangs                            | 10 s for each attempt; others have the three other places                               |
+ * | it answers with `Retry-After`           | no attempt before, but one each 5 min at least                                         |
+ * | it sends a byte each second             | its status counts; 1 s after it, the connection is ended                               |
  * | it answers 500 for a day, or redirects  | each message is repeated for an hour, and dropped; the status shows what it answers     |
  * | its name leads to a private address     | nothing is sent; that is checked for each attempt (api/sink.ts)                         |
  * | a signing key or an address is rotated  | read for each attempt; a new one is tried at once                                       |
@@ -237,7 +239,7 @@ export class Deliveries {
 
   #failed(key: ObjectKey, lane: Lane, reply: SinkReply | Unread): void {
     const { clock, random } = this.#options;
-    lane.notBeforeMs = clock.monotonicMs() + backoffMs(lane.failures, pauses, random);
+    lane.notBeforeMs = clock.monotonicMs() + pauseMs(reply, backoffMs(lane.failures, pauses, random));
     lane.failures += 1;
     lane.events.push({ kind: 'failed', why: whyOf(reply), at: clock.wallMs() });
     const over = lane.waiting.filter(({ due }) => clock.wallMs() - due.at >= giveUpMs);
@@ -276,6 +278,12 @@ export class Deliveries {
     this.#queued += change;
     this.#options.metrics.notificationQueue.set(this.#queued);
   }
+}
+
+/** `Retry-After` counts, as far as attempts are left within the hour. */
+function pauseMs(reply: SinkReply | Unread, backoff: number): number {
+  const wanted = reply.kind === 'answered' ? (reply.retryAfterMs ?? 0) : 0;
+  return Math.max(backoff, Math.min(wanted, pauses.longestMs));
 }
 
 /** The address or the key of the sink could not be read. */

@@ -59,7 +59,10 @@ const longestMessage = 1024;
 export function messageOf(due: DueMessage, sources: MessageSources): Message | undefined {
   const { state, occurrence } = sources;
   if (due.type === 'digest') return digestOf(due, state);
-  if (due.type === 'happened') return occurrence && happened(due, occurrence, sources);
+  if (due.type === 'happened') {
+    const known = occurrence ?? storedOccurrence(due, sources);
+    return known && happened(due, known, sources);
+  }
   const found = state.announcements?.find(({ id }) => id === due.id);
   return found && announced(due, found, sources);
 }
@@ -84,15 +87,33 @@ function announced(due: DueMessage, found: StoredAnnouncement, sources: MessageS
   };
 }
 
-function happened(due: DueMessage, occurrence: Occurrence, sources: MessageSources): Message {
-  const { key, reason, severity, account, message } = occurrence;
+type Known = Pick<Occurrence, 'reason' | 'severity' | 'account' | 'message'> & {
+  readonly objects: readonly ObjectKey[];
+};
+
+/** What an earlier process saved of it. Its text is not known any more. */
+function storedOccurrence(due: DueMessage, { state, names }: MessageSources): Known | undefined {
+  const found = state.happened?.find(({ id }) => id === due.id);
+  if (found?.reason === undefined || found.hash === undefined || !isReason(found.reason)) return undefined;
   return {
-    ...frame(due, sources, [key]),
+    reason: found.reason,
+    severity: reasons[found.reason].severity,
+    account: found.account,
+    message: 'it happened before a restart of Fleetkeeper, which does not know more about it',
+    objects: names(found.reason, [found.hash]),
+  };
+}
+
+function happened(due: DueMessage, occurrence: Occurrence | Known, sources: MessageSources): Message {
+  const { reason, severity, account, message } = occurrence;
+  const objects = 'key' in occurrence ? [occurrence.key] : occurrence.objects;
+  return {
+    ...frame(due, sources, objects),
     since: null,
     severity,
     reason,
     account: account ?? null,
-    objects: [key],
+    objects,
     count: 1,
     message: cut(message),
     ...explained(reason, false),

@@ -73,9 +73,10 @@ function utc(ms: number): string {
     .replace(/\.\d+Z$/, ' UTC');
 }
 
-export function perHour(micros: number | undefined): TemplateResult {
+/** `places`: as of `usd`. */
+export function perHour(micros: number | undefined, places?: number): TemplateResult {
   if (micros === undefined) return html`<span class="muted">unknown</span>`;
-  return html`<span class="nowrap">${usd(micros)}<span class="muted">/h</span></span>`;
+  return html`<span class="nowrap">${usd(micros, places)}<span class="muted">/h</span></span>`;
 }
 
 /** A command to copy. Where the browser lets no page write to the clipboard, its text is selected. */

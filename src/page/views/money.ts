@@ -1,6 +1,6 @@
 /** What everything costs, by whom, and against which budget. Pure. */
 import { html, nothing, type TemplateResult } from 'lit-html';
-import { changeText, counted, duration, percent, sizeText, usd } from '../format.ts';
+import { changeText, counted, duration, percent, placesOf, sizeText, upperFirst, usd } from '../format.ts';
 import { bar } from '../parts/bar.ts';
 import { healthState } from '../parts/health.ts';
 import { objectHref } from '../parts/links.ts';
@@ -18,7 +18,7 @@ export function moneyView(
   onFilter: (query: Readonly<Record<string, string>>) => void,
   now: Now,
 ): TemplateResult {
-  const { total, by, unmanaged, rows, omitted, isComplete } = money;
+  const { by, isComplete } = money;
   const label = by.startsWith(labelPrefix) ? by.slice(labelPrefix.length) : '';
   const grouping = label === '' ? by : `label ${label}`;
   return html`
@@ -31,36 +31,7 @@ export function moneyView(
     </header>
     ${isComplete ? nothing : html`<p class="banner">An account can't be read, so not everything is counted.</p>`}
     ${figures(money)} ${budgets(money)}
-    <div class="grid2">
-      <section class="panel" aria-labelledby="groups">
-        <header><h2 id="groups">By ${grouping}</h2></header>
-        <div class="scroll" tabindex="0" role="region" aria-labelledby="groups">
-          <table>
-            <tbody>
-              ${rows.map(({ name, things, hourlyMicros }) => costLine(groupLink(by, name), things, hourlyMicros, total.hourlyMicros))}
-              ${
-                omitted > 0
-                  ? html`<tr>
-                      <td class="muted" colspan="3">${omitted} more</td>
-                    </tr>`
-                  : nothing
-              }
-              ${
-                unmanaged.things > 0
-                  ? costLine(
-                      'not managed by Fleetkeeper',
-                      unmanaged.things,
-                      unmanaged.hourlyMicros,
-                      total.hourlyMicros,
-                    )
-                  : nothing
-              }
-            </tbody>
-          </table>
-        </div>
-      </section>
-      ${mostExpensive(money)}
-    </div>
+    <div class="grid2">${groups(money, grouping)} ${mostExpensive(money)}</div>
     ${accounts(money)} ${priceChanges(money, now)}
   `;
 }
@@ -139,28 +110,108 @@ function groupLink(by: string, name: string | null): unknown {
   return html`<a href=${linkTo(['objects'], { label: `${key}=${name}`, sort })}>${name}</a>`;
 }
 
-function costLine(name: unknown, things: number, micros: number, total: number): TemplateResult {
+function groups({ total, by, unmanaged, rows, omitted }: Money, grouping: string): TemplateResult {
+  const spent = spentColumns(rows);
+  const lines = [...rows, ...(unmanaged.things > 0 ? [unmanaged] : [])];
+  const places = placesOf(lines.map(({ hourlyMicros }) => hourlyMicros));
+  return html`<section class="panel" aria-labelledby="groups">
+    <header><h2 id="groups">By ${grouping}</h2></header>
+    <div class="scroll" tabindex="0" role="region" aria-labelledby="groups">
+      <table>
+        ${total.things > 0 ? groupHead(upperFirst(grouping), spent !== undefined) : nothing}
+        <tbody>
+          ${rows.map((row) => costLine(groupLink(by, row.name), row, total, places, spent))}
+          ${
+            omitted > 0
+              ? html`<tr>
+                  <td class="muted" colspan=${spent ? 5 : 3}>${omitted} more</td>
+                </tr>`
+              : nothing
+          }
+          ${
+            unmanaged.things > 0
+              ? costLine('not managed by Fleetkeeper', unmanaged, total, places, spent)
+              : nothing
+          }
+        </tbody>
+      </table>
+    </div>
+  </section>`;
+}
+
+/** How many decimals they have. */
+interface SpentColumns {
+  readonly spent: number;
+  readonly expected: number;
+}
+
+/** Undefined: of no group it is known what it has spent. */
+function spentColumns(rows: Money['rows']): SpentColumns | undefined {
+  if (rows.every(({ spentMicros }) => spentMicros === null)) return undefined;
+  return {
+    spent: placesOf(rows.map(({ spentMicros }) => spentMicros)),
+    expected: placesOf(rows.map(({ forecastMicros }) => forecastMicros)),
+  };
+}
+
+function groupHead(grouping: string, isCounted: boolean): TemplateResult {
+  return html`<thead>
+    <tr>
+      <th scope="col">${grouping}</th>
+      <th scope="col" class="number">Cost now</th>
+      <th scope="col" class="number">Share</th>
+      ${
+        isCounted
+          ? html`<th scope="col" class="number">Spent this month</th>
+              <th scope="col" class="number roomy">Expected</th>`
+          : nothing
+      }
+    </tr>
+  </thead>`;
+}
+
+function costLine(
+  name: unknown,
+  { things, hourlyMicros, spentMicros, estimatedMicros, forecastMicros, countedSince }: Money['total'],
+  total: Money['total'],
+  places: number,
+  columns: SpentColumns | undefined,
+): TemplateResult {
+  const estimated = estimatedMicros ?? 0;
   return html`<tr>
     <th scope="row" class="wide">${name} <span class="muted small">${counted(things, 'object')}</span></th>
-    <td class="number">${perHour(micros)}</td>
-    <td class="number muted">${percent(micros, total)}</td>
+    <td class="number">${perHour(hourlyMicros, places)}</td>
+    <td class="number muted">${percent(hourlyMicros, total.hourlyMicros)}</td>
+    ${
+      columns
+        ? html`<td class="number" title=${countedSince === null ? nothing : `counted since ${countedSince}`}>
+              ${spentMicros === null ? '–' : usd(spentMicros, columns.spent)}
+              ${estimated > 0 ? html`<div class="muted small">${usd(estimated)} of it estimated</div>` : nothing}
+            </td>
+            <td class="number roomy">
+              ${forecastMicros === null ? '–' : usd(forecastMicros, columns.expected)}
+            </td>`
+        : nothing
+    }
   </tr>`;
 }
 
-function mostExpensive({ mostExpensive: rows }: Money): TemplateResult {
+function mostExpensive({ mostExpensive: all }: Money): TemplateResult {
+  const rows = all.slice(0, 10);
+  const places = placesOf(rows.map(({ hourlyMicros }) => hourlyMicros));
   return html`<section class="panel" aria-labelledby="expensive">
     <header><h2 id="expensive">Most expensive</h2></header>
     <div class="scroll" tabindex="0" role="region" aria-labelledby="expensive">
       <table>
         <tbody>
-          ${rows.slice(0, 10).map(
+          ${rows.map(
             ({ key, name, kind, hourlyMicros, health }) =>
               html`<tr>
                 <td class="wide">
                   <a href=${objectHref(key)}>${name}</a> <span class="muted small">${kind}</span>
                 </td>
                 <td>${healthState(health)}</td>
-                <td class="number">${hourlyMicros === null ? '–' : perHour(hourlyMicros)}</td>
+                <td class="number">${hourlyMicros === null ? '–' : perHour(hourlyMicros, places)}</td>
               </tr>`,
           )}
         </tbody>
@@ -243,6 +294,9 @@ function limit(
 }
 
 function accounts({ accounts: all }: Money): TemplateResult {
+  const balances = placesOf(all.map(({ balanceMicros }) => balanceMicros));
+  const costs = placesOf(all.map(({ burnMicrosPerHour }) => burnMicrosPerHour));
+  const months = placesOf(all.map(({ forecastMicros }) => forecastMicros));
   return html`<section class="panel" aria-labelledby="balances">
     <header><h2 id="balances">Balances</h2></header>
     <div class="scroll" tabindex="0" role="region" aria-labelledby="balances">
@@ -261,11 +315,11 @@ function accounts({ accounts: all }: Money): TemplateResult {
             ({ account, balanceMicros, burnMicrosPerHour, runwaySeconds, forecastMicros }) =>
               html`<tr>
                 <td class="wide">${account}</td>
-                <td class="number">${balanceMicros === null ? '–' : usd(balanceMicros)}</td>
-                <td class="number roomy">${perHour(burnMicrosPerHour ?? undefined)}</td>
+                <td class="number">${balanceMicros === null ? '–' : usd(balanceMicros, balances)}</td>
+                <td class="number roomy">${perHour(burnMicrosPerHour ?? undefined, costs)}</td>
                 <td class="number">${runwaySeconds === null ? '–' : duration(1000 * runwaySeconds)}</td>
                 <td class="number roomy">
-                  ${forecastMicros === null ? '–' : `about ${usd(forecastMicros)}`}
+                  ${forecastMicros === null ? '–' : `about ${usd(forecastMicros, months)}`}
                 </td>
               </tr>`,
           )}
@@ -277,6 +331,7 @@ function accounts({ accounts: all }: Money): TemplateResult {
 
 function priceChanges({ priceChanges: all }: Money, now: Now): TemplateResult | typeof nothing {
   if (all.length === 0) return nothing;
+  const places = placesOf(all.flatMap(({ beforeMicros, hourlyMicros }) => [beforeMicros, hourlyMicros]));
   return html`<section class="panel" aria-labelledby="prices">
     <header>
       <h2 id="prices">Price changes</h2>
@@ -293,7 +348,7 @@ function priceChanges({ priceChanges: all }: Money, now: Now): TemplateResult | 
                   <div class="muted small">${region}, ${geography} in ${account}</div>
                 </th>
                 <td class="number">
-                  <span class="muted">${usd(beforeMicros)} →</span> ${perHour(hourlyMicros)}
+                  <span class="muted">${usd(beforeMicros, places)} →</span> ${perHour(hourlyMicros, places)}
                 </td>
                 <td class="number">${changeText(beforeMicros, hourlyMicros)}</td>
                 <td class="number muted roomy">${ago(at, now)}</td>

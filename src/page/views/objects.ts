@@ -1,7 +1,7 @@
 /** A list of objects, filtered and sorted by the server. Pure. */
 import { html, nothing, type TemplateResult } from 'lit-html';
 import { repeat } from 'lit-html/directives/repeat.js';
-import { counted } from '../format.ts';
+import { counted, placesOf } from '../format.ts';
 import { badges, healthState, sentence } from '../parts/health.ts';
 import { objectHref } from '../parts/links.ts';
 import { breakable, perHour, since, type Now } from '../parts/texts.ts';
@@ -66,6 +66,7 @@ export function objectsView(model: ObjectsModel, now: Now): TemplateResult {
 }
 
 export function objectsTable(rows: readonly Row[], now: Now): TemplateResult {
+  const places = placesOf(rows.map(({ hourlyMicros }) => hourlyMicros));
   return html`<table class="list objects">
     <thead>
       <tr>
@@ -80,13 +81,13 @@ export function objectsTable(rows: readonly Row[], now: Now): TemplateResult {
       ${repeat(
         rows,
         ({ key }) => key,
-        (row) => line(row, now),
+        (row) => line(row, places, now),
       )}
     </tbody>
   </table>`;
 }
 
-function line(row: Row, now: Now): TemplateResult {
+function line(row: Row, places: number, now: Now): TemplateResult {
   const { key, kind, namespace, name, health, reason, hourlyMicros, geography, region } = row;
   const place = geography ?? region;
   return html`<tr>
@@ -109,7 +110,7 @@ function line(row: Row, now: Now): TemplateResult {
       }
     </td>
     <td class="number roomy">
-      ${hourlyMicros === null ? html`<span class="muted">–</span>` : perHour(hourlyMicros)}
+      ${hourlyMicros === null ? html`<span class="muted">–</span>` : perHour(hourlyMicros, places)}
     </td>
     <td class="number muted roomy">${since(row.since ?? undefined, now)}</td>
   </tr>`;

@@ -1,6 +1,6 @@
 /** What is shown of an account, and of a budget. Pure. */
 import { rfc3339 } from '../../base/index.ts';
-import { accountKey, managedKinds, traitsOf } from '../../resources/index.ts';
+import { accountKey, budgetInForce, managedKinds, traitsOf } from '../../resources/index.ts';
 import type { ObjectRecord, ShownCapacity } from '../../state/index.ts';
 import { seesAccount, seesKey } from '../fleet/reader.ts';
 import { numberIn } from '../fleet/row.ts';
@@ -11,7 +11,7 @@ import { shownRecord, type AnswerContext } from './context.ts';
 
 export const mostAccounts = 100;
 export const mostBudgets = 100;
-const budgetKinds = managedKinds.filter((kind) => 'budget' in traitsOf(kind));
+export const budgetKinds = managedKinds.filter((kind) => 'budget' in traitsOf(kind));
 
 export type AccountFacts = z.infer<typeof accountFacts>;
 export type BudgetFacts = z.infer<typeof budget>;
@@ -57,7 +57,7 @@ function capacityFacts(shown: ShownCapacity): AccountFacts['capacity'][number] {
   return { region, geography, gpuCount, cpu, memoryGb, storageGb, state, since, failures, retryAt, message };
 }
 
-/** Fields of the status and the document of a budget. */
+/** Fields of the status of a budget, and its limits in force. */
 export function visibleBudgets(context: AnswerContext): BudgetFacts[] {
   const { index, source, reader } = context;
   const found = budgetKinds
@@ -70,11 +70,9 @@ export function visibleBudgets(context: AnswerContext): BudgetFacts[] {
   return found.sort((left, right) => (left.key < right.key ? -1 : 1));
 }
 
-function budgetFacts({ key, status, manifest }: ObjectRecord, health: BudgetFacts['health']): BudgetFacts {
-  const { limits = {}, mode = 'Gate' } = manifest.spec as {
-    readonly limits?: { readonly hourlyMicros?: number; readonly monthlyMicros?: number };
-    readonly mode?: string;
-  };
+function budgetFacts(record: ObjectRecord, health: BudgetFacts['health']): BudgetFacts {
+  const { key, status } = record;
+  const { limits = {}, mode = 'Gate' } = budgetInForce(record) ?? {};
   const month = status?.['month'];
   return {
     key,

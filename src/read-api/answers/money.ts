@@ -7,15 +7,28 @@ import {
   type ManagedKind,
   type ObjectKey,
 } from '../../resources/index.ts';
-import { accountRows, aheadAt, costItems, costsBy, type CostBy, type CostItem } from '../../shown/cost.ts';
+import {
+  accountRows,
+  aheadAt,
+  budgetCounts,
+  costItems,
+  costsBy,
+  withSpent,
+  type AccountRow,
+  type CostBy,
+  type CostInputs,
+  type CostItem,
+} from '../../shown/cost.ts';
+import type { ObjectRecord } from '../../state/index.ts';
+import type { Scheduled } from '../../shown/ahead.ts';
 import { surveyor, type Holding } from '../../shown/survey.ts';
 import { sees, seesAccount, seesKey, type Reader } from '../fleet/reader.ts';
 import type { IndexedRow } from '../fleet/row.ts';
 import { numberIn } from '../fleet/row.ts';
 import { isAccountStale, type AccountNow, type FleetSource, type Holdings } from '../fleet/source.ts';
 import type { money } from '../schemas/answers.ts';
-import { visibleAccounts, visibleBudgets } from './accounts.ts';
-import { shownRow, type AnswerContext } from './context.ts';
+import { budgetKinds, visibleAccounts, visibleBudgets } from './accounts.ts';
+import { shownRecord, shownRow, type AnswerContext } from './context.ts';
 import { priceChangesOf } from './price-changes.ts';
 
 export type Money = z.infer<typeof money>;
@@ -25,18 +38,17 @@ const expensiveShown = 20;
 
 export function moneyOf(context: AnswerContext, by: CostBy): Money {
   const accounts = visibleAccounts(context);
-  const holdings = context.source.holdings();
+  const priced = pricedIn(context);
   // Who sees an account sees what all of it costs.
-  const all = holdings && surveyed(holdings);
-  const { currency, rows, unmanaged, total, by: shownBy } = costsOf(context, all, by);
-  const spent = new Map(
-    accountRows({
-      accounts: all?.accounts ?? [],
-      month: undefined,
-      fleet: all?.fleet,
-      nowMs: context.nowMs,
-    }).map((row) => [row.account, row]),
-  );
+  const counted = accountRows({
+    accounts: accounts.map(({ name }) => name),
+    items: priced.whole,
+    month: undefined,
+    fleet: priced.fleet,
+    nowMs: context.nowMs,
+  });
+  const { currency, rows, unmanaged, total, by: shownBy } = costsOf(context, priced, by, counted);
+  const spent = new Map(counted.map((row) => [row.account, row]));
   return {
     currency,
     by: shownBy,
@@ -56,27 +68,72 @@ export function moneyOf(context: AnswerContext, by: CostBy): Money {
       forecastMicros: spent.get(name)?.forecastMicros ?? null,
     })),
     priceChanges: priceChangesOf(context),
-    isComplete: isComplete(context.source, holdings, accounts),
+    isComplete: isComplete(context.source, priced.isHeld, accounts),
   };
 }
 
-type Costs = ReturnType<typeof costsBy>;
+type Costs = ReturnType<typeof withSpent>;
 
-function costsOf(context: AnswerContext, all: Surveyed | undefined, by: CostBy): Costs {
-  const { index, source, reader } = context;
-  const labelsOf = (key: ObjectKey) => source.labelsOf(key);
-  if (!all) {
-    const ahead = aheadAt(context.nowMs, { store: source.store });
-    return costsBy(recordedCosts(context), labelsOf, by, ahead);
-  }
-  const held = all.accounts.map(({ account, holdings: each }) => {
-    const seen = index.accounts.find(({ name }) => name === account);
-    return { account, holdings: each.filter((holding) => isVisible(holding, reader, seen)) };
-  });
-  return costsBy(costItems(held), labelsOf, by, aheadAt(context.nowMs, all.fleet));
+interface Priced {
+  /** That the reader sees. */
+  readonly items: readonly CostItem[];
+  /** In the accounts that he sees. */
+  readonly whole: readonly CostItem[];
+  readonly fleet: Scheduled;
+  /** It is what accounts hold, and not what statuses show. */
+  readonly isHeld: boolean;
 }
 
-type Surveyed = ReturnType<typeof surveyed>;
+function pricedIn(context: AnswerContext): Priced {
+  const { source } = context;
+  const holdings = source.holdings();
+  if (!holdings) {
+    const items = recordedCosts(context);
+    return { items, whole: items, fleet: { store: source.store }, isHeld: false };
+  }
+  const { accounts, fleet } = surveyed(holdings);
+  const items = costItems(visibleHoldings(context, accounts));
+  return { items, whole: costItems(accounts), fleet, isHeld: true };
+}
+
+function costsOf(
+  context: AnswerContext,
+  { items, fleet }: Priced,
+  by: CostBy,
+  counted: readonly AccountRow[],
+): Costs {
+  const labelsOf = (key: ObjectKey) => context.source.labelsOf(key);
+  // Those that have something of the reader, whether he sees all that is in them or not.
+  const accounts = new Set([
+    ...visibleAccounts(context).map(({ name }) => name),
+    ...items.map(({ account }) => account),
+  ]);
+  const budgets = budgetCounts(visibleCounts(context), undefined);
+  return withSpent(costsBy(items, labelsOf, by, aheadAt(context.nowMs, fleet)), items, labelsOf, by, {
+    counted,
+    accounts: accounts.size,
+    budgets,
+  });
+}
+
+function visibleHoldings(
+  { index, reader }: AnswerContext,
+  accounts: CostInputs['accounts'],
+): CostInputs['accounts'] {
+  return accounts.map(({ account, holdings }) => {
+    const seen = index.accounts.find(({ name }) => name === account);
+    return { account, holdings: holdings.filter((holding) => isVisible(holding, reader, seen)) };
+  });
+}
+
+/** The Budgets whose amounts the reader sees. One whose amounts are hidden has spent no 0. */
+function visibleCounts(context: AnswerContext): ObjectRecord[] {
+  return budgetKinds
+    .flatMap((kind) => context.source.store.recordsOfKind(kind))
+    .filter(({ key }) => seesKey(context.reader, key))
+    .map((record) => shownRecord(context, record))
+    .filter(({ status }) => numberIn(status, 'spentMicros') !== undefined);
+}
 
 function surveyed({ accounts, fleet }: Holdings) {
   const survey = surveyor(fleet);
@@ -125,13 +182,9 @@ function restOf(
 }
 
 /** Sums of statuses are those of accounts whose sums are known. */
-function isComplete(
-  { place }: FleetSource,
-  holdings: Holdings | undefined,
-  accounts: readonly AccountNow[],
-): boolean {
+function isComplete({ place }: FleetSource, isHeld: boolean, accounts: readonly AccountNow[]): boolean {
   const areSummed = accounts.every((each) => each.burnMicrosPerHour !== undefined && !isAccountStale(each));
-  const isKnown = holdings !== undefined || (place === 'cluster' && areSummed);
+  const isKnown = isHeld || (place === 'cluster' && areSummed);
   return isKnown && accounts.every(({ readAt, failure }) => readAt !== undefined && !failure);
 }
 

@@ -8,6 +8,7 @@
  * | the API server does not answer             | the same, and the reason                                                             |
  * | a kind was silent for long                 | its objects are Stale, and a note has the reason                                     |
  * | only an operator knows it                  | null: rates, 429s, heartbeats, what accounts hold beside the objects                 |
+ * | a brake stops what no object shows         | nothing of that brake; a note leads to the metrics of the operator                   |
  */
 import type { Clock } from '../../base/index.ts';
 import type { ShownCluster, TimelineEntry } from '../../manager/index.ts';
@@ -25,7 +26,7 @@ export interface ClusterSourceOptions {
 }
 
 const unknownHere =
-  'Requests of accounts, 429s and heartbeats are known to the operator alone: its metrics have them.';
+  'Requests of accounts, 429s, heartbeats, and brakes that no object shows are known to the operator alone: its metrics have them.';
 
 export class ClusterSource implements FleetSource {
   readonly place = 'cluster';

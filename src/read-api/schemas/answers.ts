@@ -226,6 +226,10 @@ const costRow = z.object({
     'Until the month ends (UTC), at the burn of now with the schedules of fleets.',
   ),
   unpriced: count,
+  spentMicros: micros.nullable().describe('In this month. Null: nobody has counted all of it.'),
+  estimatedMicros: micros.nullable().describe('The part of that which nobody observed.'),
+  forecastMicros: micros.nullable().describe('Spent, and what is ahead in this month.'),
+  countedSince: time.nullable().describe('Since when all of it is counted.'),
 });
 const sum = costRow.omit({ name: true });
 export const money = z.object({

@@ -37,6 +37,12 @@ export interface BudgetLimits {
   readonly runwayHours?: number | undefined;
 }
 
+/** What is shown of that; of a document that is held, what was in force before. */
+export interface BudgetInForce extends Pick<BudgetTerms, 'scope' | 'limits'> {
+  /** As it is written. */
+  readonly mode: string;
+}
+
 /** As in Kubernetes: all of it has to apply. */
 export interface LabelSelector {
   readonly matchLabels?: Readonly<Record<string, string>> | undefined;

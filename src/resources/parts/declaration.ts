@@ -3,7 +3,7 @@
  * (kinds/KIND/declaration.ts). Code outside kinds/ asks for a trait, and never compares with the name of a kind.
  */
 import type { z } from 'zod';
-import type { BudgetTerms, StoredShedding, StoredTally } from './budget.ts';
+import type { BudgetInForce, BudgetTerms, StoredShedding, StoredTally } from './budget.ts';
 import type { Column } from './columns.ts';
 import type { CommandVerbs } from './commands.ts';
 import type { CelRule } from './constraints.ts';
@@ -107,6 +107,8 @@ export interface Traits<Name extends string, Spec, Referred extends string, Stat
     readonly tally: StoredTally | undefined;
     readonly shedding: StoredShedding | undefined;
   };
+  /** What is shown of its terms. `spec`: as it was stored, by whatever version, or as anybody has written it. */
+  budgetInForce?(spec: Partial<Spec>, state: State): BudgetInForce;
   /** What it announces, and to whom. */
   announces?(spec: Spec): Announcing;
   /** What was counted of an account. */

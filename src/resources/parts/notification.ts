@@ -35,6 +35,16 @@ export interface StoredAnnouncement {
   readonly message?: StoredMessage | undefined;
 }
 
+/** What happened besides problems. Its text is in memory only. */
+export interface StoredOccurrence {
+  readonly id: string;
+  readonly at: number;
+  readonly reason?: string | undefined;
+  readonly account?: string | undefined;
+  /** Of the object and the reason. */
+  readonly hash?: string | undefined;
+}
+
 export interface DigestCounts {
   readonly opened: number;
   readonly ended: number;
@@ -56,8 +66,8 @@ export interface StoredDigestMessage extends StoredDigest {
 
 export interface StoredNotification {
   readonly announcements?: readonly StoredAnnouncement[] | undefined;
-  /** Happenings that the sink has not accepted yet. What they are is in memory only. */
-  readonly happened?: readonly { readonly id: string; readonly at: number }[] | undefined;
+  /** What happened, and the sink has not accepted yet. */
+  readonly happened?: readonly StoredOccurrence[] | undefined;
   /** Messages in the hour that began then. */
   readonly hour?: { readonly at: number; readonly made: number } | undefined;
   /** What the next digest has. */

@@ -1,25 +1,17 @@
-/** Where the focus is, in a real browser, over a fleet in memory: while somebody types, on Back, and in the tree. */
-import type { AddressInfo } from 'node:net';
+/**
+ * Where the focus is, and what becomes of what is typed and clicked, in a real browser, over a fleet in memory: in searches, on Back, in the
+ * tree and the timeline.
+ */
 import type { Page } from 'playwright-core';
-import { expect, onTestFinished } from 'vitest';
-import { pageFiles } from '../../../src/http/index.ts';
-import { createPageServer } from '../../support/page-server.ts';
+import { expect } from 'vitest';
+import { fieldTime, timeOfField } from '../../../src/page/format.ts';
 import { apiKey, ControlPlaneProcess } from '../../support/processes/control-plane.ts';
 import { openPage, seriousFindings, testInBrowser, useBrowser } from '../../support/processes/browser.ts';
 import { temporaryFolder } from '../../support/processes/processes.ts';
+import { servePage } from '../../support/processes/served-page.ts';
 import { FakeSource, intentOf, readAccount, ready, recordOf, waiting } from '../../unit/read-api/support.ts';
 
 useBrowser();
-
-async function serve(source: FakeSource): Promise<string> {
-  const { readApi, app } = createPageServer(source, pageFiles());
-  await app.listen({ host: '127.0.0.1', port: 0 });
-  onTestFinished(async () => {
-    readApi.stop();
-    await app.close();
-  });
-  return `http://127.0.0.1:${(app.server.address() as AddressInfo).port}`;
-}
 
 /** 60 services, of which `web-7` waits, and a volume below one; two accounts. */
 function fleet(): FakeSource {
@@ -47,7 +39,7 @@ const focused = (page: Page) =>
   );
 
 testInBrowser('whoever types a search keeps the field, however often the list changes', async () => {
-  const url = await serve(fleet());
+  const { url } = await servePage(fleet());
   const { page, complaints } = await openPage(`${url}/#/objects`);
   await page.getByText('63 objects').waitFor();
   await page.keyboard.press('/');
@@ -64,7 +56,7 @@ testInBrowser('whoever types a search keeps the field, however often the list ch
 });
 
 testInBrowser('Back leads to the link that was followed, with the same rows in sight', async () => {
-  const url = await serve(fleet());
+  const { url } = await servePage(fleet());
   const { page } = await openPage(`${url}/#/objects?sort=name`);
   const link = page.getByRole('link', { name: 'web-58', exact: true });
   await link.scrollIntoViewIfNeeded();
@@ -84,7 +76,7 @@ testInBrowser('Back leads to the link that was followed, with the same rows in s
 });
 
 testInBrowser('the tree is walked by keys: into an account, to a name, and back to its item', async () => {
-  const url = await serve(fleet());
+  const { url } = await servePage(fleet());
   const { page, complaints } = await openPage(`${url}/#/tree`);
   const tree = page.getByRole('tree');
   await tree.waitFor();
@@ -122,7 +114,7 @@ testInBrowser('the tree is walked by keys: into an account, to a name, and back 
 });
 
 testInBrowser('the timeline has older mutations on request, and those of one object', async () => {
-  const url = await serve(fleet());
+  const { url } = await servePage(fleet());
   const { page } = await openPage(`${url}/#/timeline`);
   const rows = page.locator('tbody tr');
   await expect.poll(() => rows.count()).toBe(200);
@@ -139,6 +131,61 @@ testInBrowser('the timeline has older mutations on request, and those of one obj
   await page.getByRole('link', { name: 'Remove all filters' }).click();
   await expect.poll(() => rows.count()).toBe(200);
 });
+
+testInBrowser(
+  'the timeline is filtered by time, by a click and by fields in the zone of the reader',
+  async () => {
+    const minuteMs = 60_000;
+    const nowMs = Date.now();
+    const minutes = [5, 30, 300, 1800];
+    const ages = new Map(minutes.map((age) => [`${age} minutes old`, nowMs - age * minuteMs]));
+    const source = fleet();
+    source.intents.length = 0;
+    // The journal has the newest ones last.
+    for (const [number, [note, at]] of [...ages].toReversed().entries())
+      source.intents.push({
+        number,
+        intent: intentOf('ContainerService/shop/web-7', {
+          idempotencyKey: note,
+          note,
+          createdAt: at,
+          finishedAt: at,
+        }),
+      });
+    const { url } = await servePage(source);
+    const timezoneId = 'Asia/Kolkata';
+    const { page, complaints } = await openPage(`${url}/#/timeline`, { timezoneId });
+    const shown = async () => {
+      const texts = await page.locator('tbody tr').allTextContents();
+      return texts.map((text) => Number(/(\d+) minutes old/.exec(text)?.[1]));
+    };
+    const choices = page.getByRole('navigation', { name: 'Time' });
+    const choose = (name: string) => choices.getByRole('link', { name, exact: true }).click();
+    await expect.poll(shown).toEqual(minutes);
+    await choose('last 10 min');
+    await expect.poll(shown).toEqual([5]);
+    await choose('last 24 h');
+    await expect.poll(shown).toEqual([5, 30, 300]);
+    await choose('last 1 h');
+    await expect.poll(shown).toEqual([5, 30]);
+    const hourAgo = Math.floor((nowMs - 60 * minuteMs) / minuteMs) * minuteMs;
+    const from = timeOfField(await page.getByLabel('From').inputValue(), timezoneId) ?? 0;
+    // The click may be a moment later.
+    expect([from >= hourAgo, from < hourAgo + 3 * minuteMs]).toEqual([true, true]);
+    await page.getByLabel('To').fill(fieldTime(nowMs - 10 * minuteMs, timezoneId));
+    await page.getByLabel('To').press('Tab');
+    await expect.poll(shown).toEqual([30]);
+    await page.getByLabel('From').fill(fieldTime(nowMs - 400 * minuteMs, timezoneId));
+    await page.getByLabel('From').press('Tab');
+    await expect.poll(shown).toEqual([30, 300]);
+    // What is typed takes the place of the address before.
+    await page.goBack();
+    await expect.poll(shown).toEqual([5, 30, 300]);
+    await choose('all');
+    await expect.poll(shown).toEqual(minutes);
+    expect(complaints).toEqual([]);
+  },
+);
 
 const accounts = `accounts:
   - {name: acme, email: a@b.example, balanceMicros: 1000000000, apiKeys: [${apiKey}]}

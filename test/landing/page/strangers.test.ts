@@ -2,32 +2,25 @@
  * The page in a real browser, over a fleet in memory of which every field is hostile: nothing runs, and the browser reports nothing against
  * the policy. Then a browser whose clock is wrong, a page that is older than its server, and a stream that is cut again and again.
  */
-import type { AddressInfo, Socket } from 'node:net';
+import type { Socket } from 'node:net';
 import type { Page } from 'playwright-core';
-import { expect, onTestFinished } from 'vitest';
-import { pageFiles } from '../../../src/http/index.ts';
+import { expect } from 'vitest';
 import type { ObjectKey } from '../../../src/resources/index.ts';
-import { createPageServer } from '../../support/page-server.ts';
 import { openPage, testInBrowser, useBrowser } from '../../support/processes/browser.ts';
+import { servePage } from '../../support/processes/served-page.ts';
 import { FakeSource, held, intentOf, readAccount, recordOf } from '../../unit/read-api/support.ts';
 
 useBrowser();
 
 async function serve(source: FakeSource) {
-  const { readApi, app } = createPageServer(source, pageFiles());
+  const { url, server } = await servePage(source);
   const sockets = new Set<Socket>();
-  app.server.on('connection', (socket) => sockets.add(socket));
-  await app.listen({ host: '127.0.0.1', port: 0 });
-  onTestFinished(async () => {
-    readApi.stop();
-    await app.close();
-  });
-  const { port } = app.server.address() as AddressInfo;
+  server.on('connection', (socket) => sockets.add(socket));
   const cut = () => {
     for (const socket of sockets) socket.destroy();
     sockets.clear();
   };
-  return { url: `http://127.0.0.1:${port}`, cut };
+  return { url, cut };
 }
 
 const corpus = [

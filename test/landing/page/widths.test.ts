@@ -1,12 +1,10 @@
 /** No view is wider than its window, whatever others have named and written: in a real browser, over a fleet in memory. */
-import type { AddressInfo } from 'node:net';
 import type { Page } from 'playwright-core';
-import { expect, onTestFinished } from 'vitest';
-import { pageFiles } from '../../../src/http/index.ts';
+import { expect } from 'vitest';
 import type { ObjectKey } from '../../../src/resources/index.ts';
 import { shownPrices } from '../../../src/state/index.ts';
-import { createPageServer } from '../../support/page-server.ts';
 import { openPage, testInBrowser, useBrowser } from '../../support/processes/browser.ts';
+import { servePage } from '../../support/processes/served-page.ts';
 import {
   FakeSource,
   held,
@@ -218,13 +216,7 @@ const measured = (page: Page) =>
 testInBrowser(
   'no view is wider than its window, with the longest text in every field',
   async () => {
-    const { readApi, app } = createPageServer(longFleet(), pageFiles());
-    await app.listen({ host: '127.0.0.1', port: 0 });
-    onTestFinished(async () => {
-      readApi.stop();
-      await app.close();
-    });
-    const url = `http://127.0.0.1:${(app.server.address() as AddressInfo).port}`;
+    const { url } = await servePage(longFleet());
     const found: string[] = [];
     const wanted: string[] = [];
     for (const width of [1280, 768, 360]) {
@@ -257,13 +249,7 @@ testInBrowser(
 );
 
 testInBrowser('what is wider than its window is found: the test above can fail', async () => {
-  const { readApi, app } = createPageServer(new FakeSource([]), pageFiles());
-  await app.listen({ host: '127.0.0.1', port: 0 });
-  onTestFinished(async () => {
-    readApi.stop();
-    await app.close();
-  });
-  const url = `http://127.0.0.1:${(app.server.address() as AddressInfo).port}`;
+  const { url } = await servePage(new FakeSource([]));
   const { page } = await openPage(url, { viewport: { width: 360, height: 800 } });
   await page.locator('main h1').waitFor();
   await page.evaluate(

@@ -1,5 +1,10 @@
 import { createServer, type IncomingHttpHeaders, type RequestListener, type Server } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import {
+  createServer as createTcpServer,
+  type AddressInfo,
+  type Server as TcpServer,
+  type Socket,
+} from 'node:net';
 import { afterEach, describe, expect, test } from 'vitest';
 import {
   createSinkTransport,
@@ -12,13 +17,28 @@ import { systemClock, type Clock } from '../../../src/base/index.ts';
 import { ManualClock } from '../../support/manual-clock.ts';
 
 const servers: Server[] = [];
+const tcpServers: TcpServer[] = [];
+const sockets: Socket[] = [];
 afterEach(() => {
   for (const server of servers.splice(0)) server.close().closeAllConnections();
+  for (const server of tcpServers.splice(0)) server.close();
+  for (const socket of sockets.splice(0)) socket.destroy();
 });
 
 async function serve(answer: RequestListener): Promise<string> {
   const server = createServer(answer).listen(0, '127.0.0.1');
   servers.push(server);
+  await new Promise((resolve) => server.once('listening', resolve));
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+}
+
+/** What answers without HTTP. */
+async function raw(answer: (socket: Socket) => void): Promise<string> {
+  const server = createTcpServer((socket) => {
+    socket.on('error', () => undefined).once('data', () => answer(socket));
+    sockets.push(socket);
+  }).listen(0, '127.0.0.1');
+  tcpServers.push(server);
   await new Promise((resolve) => server.once('listening', resolve));
   return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
 }
@@ -134,6 +154,126 @@ describe('a message to a sink', () => {
       response.end(Buffer.alloc(10_000_000));
     });
     expect(await post(url)).toEqual({ kind: 'answered', status: 200 });
+  });
+
+  test('counts by its status without its deadline, when one byte of its answer comes each second', async () => {
+    const hasNoDeadline: Clock = {
+      ...systemClock,
+      after: (delayMs, run) =>
+        delayMs >= sinkTimeoutMs ? { cancel: () => undefined } : systemClock.after(delayMs, run),
+    };
+    let isGone = (): void => undefined;
+    const gone = new Promise<void>((resolve) => (isGone = resolve));
+    const url = await serve((_request, response) => {
+      response.writeHead(200).write('.');
+      const drip = setInterval(() => response.write('.'), 100);
+      response.on('close', () => {
+        clearInterval(drip);
+        isGone();
+      });
+    });
+    expect(await post(url, loopback, hasNoDeadline)).toEqual({ kind: 'answered', status: 200 });
+    await gone;
+  });
+
+  test('fails after ten seconds, when one byte of the head of its answer comes each second', async () => {
+    const clock = new ManualClock();
+    let begun = (): void => undefined;
+    const isThere = new Promise<void>((resolve) => (begun = resolve));
+    const url = await raw((socket) => {
+      socket.write('HTTP/1.1 200 OK\r\nx-slow: ');
+      const drip = setInterval(() => socket.write('.'), 10);
+      socket.on('close', () => clearInterval(drip));
+      begun();
+    });
+    const answer = post(url, loopback, clock);
+    await isThere;
+    await clock.advance(sinkTimeoutMs);
+    expect(await answer).toEqual({ kind: 'failed', isTimeout: true });
+  });
+
+  test('fails after ten seconds, when only preliminary answers come', async () => {
+    const clock = new ManualClock();
+    let begun = (): void => undefined;
+    const isThere = new Promise<void>((resolve) => (begun = resolve));
+    const url = await raw((socket) => {
+      const drip = setInterval(() => socket.write('HTTP/1.1 103 Early Hints\r\n\r\n'), 10);
+      socket.on('close', () => clearInterval(drip));
+      begun();
+    });
+    const answer = post(url, loopback, clock);
+    await isThere;
+    await clock.advance(sinkTimeoutMs);
+    expect(await answer).toEqual({ kind: 'failed', isTimeout: true });
+  });
+
+  test.each([
+    ['before its answer', ''],
+    ['in the head of its answer', 'HTTP/1.1 200 OK\r\ncontent-le'],
+    ['behind a head without end', `HTTP/1.1 200 OK\r\nx: ${'y'.repeat(1_000_000)}`],
+    ['behind what is no answer', 'SSH-2.0-OpenSSH_9.6\r\n'],
+  ])('fails where the connection is closed %s', async (_when, text) => {
+    const url = await raw((socket) => socket.end(text));
+    expect(await post(url)).toEqual({ kind: 'failed', isTimeout: false });
+  });
+
+  test('counts by its status where the connection is closed in the text of its answer', async () => {
+    const url = await raw((socket) => socket.end('HTTP/1.1 202 Accepted\r\ncontent-length: 1000\r\n\r\nabc'));
+    expect(await post(url)).toMatchObject({ status: 202 });
+  });
+
+  test('an answer without end is not read to its end', async () => {
+    let isGone = (): void => undefined;
+    const gone = new Promise<void>((resolve) => (isGone = resolve));
+    const url = await serve((_request, response) => {
+      response.writeHead(200);
+      const part = Buffer.alloc(65_536);
+      const more = (): void => {
+        while (!response.destroyed && response.write(part));
+      };
+      response.on('drain', more).on('close', isGone);
+      more();
+    });
+    expect(await post(url)).toMatchObject({ status: 200 });
+    await gone;
+  });
+
+  test.each([
+    ['30', 30_000],
+    ['31536000', 3_600_000],
+    ['0', 1000],
+    ['soon', undefined],
+    [undefined, undefined],
+  ])('is answered with 429 and Retry-After %s', async (header, retryAfterMs) => {
+    const headers = header === undefined ? {} : { 'retry-after': header };
+    const url = await serve((_request, response) => response.writeHead(429, headers).end());
+    const expected = { kind: 'answered', status: 429 };
+    expect(await post(url)).toEqual(retryAfterMs === undefined ? expected : { ...expected, retryAfterMs });
+  });
+
+  test('arrives where its name leads when it connects, and nowhere when that becomes private', async () => {
+    const asked: string[] = [];
+    const { port } = new URL(
+      await serve((request, response) => {
+        asked.push(request.url ?? '');
+        response.end();
+      }),
+    );
+    // Each question for the name has another answer: a check that asks before the connection does would get the first one.
+    const leads = ['127.0.0.1', '10.0.0.1', '127.0.0.1', '169.254.169.254'];
+    const transport = createSinkTransport(systemClock, loopback, (_name, _options, callback) =>
+      callback(null, [{ address: leads.shift() ?? '', family: 4 }]),
+    );
+    const kinds: string[] = [];
+    for (let at = 0; at < 4; at += 1) {
+      const request = { url: `http://localhost:${port}/${at}`, headers: {}, body: '' };
+      kinds.push((await transport.post(request, new AbortController().signal)).kind);
+    }
+    await transport.close();
+    expect([kinds, asked]).toEqual([
+      ['answered', 'forbidden', 'answered', 'forbidden'],
+      ['/0', '/2'],
+    ]);
   });
 
   test('fails where nothing listens', async () => {

@@ -124,7 +124,7 @@ export const storage: readonly Mutant[] = [
   {
     breaks: 'a restart that was made is forgotten',
     foundBy: ['S21'],
-    seed: 173,
+    seed: 4,
     sabotage: withStore((store) => ({
       saveIntent: (intent: Intent, record: ObjectRecord) => {
         const isRestart = intent.action === 'restart-service' && intent.outcome === 'applied';

@@ -86,6 +86,12 @@ test('a label has spent what Budgets of just this label have counted, in each of
   expect(report({ by: 'label', key: 'tier' }, budgets).spent).toEqual({ gold: unknown, null: unknown });
 });
 
+test('a Budget whose edit to another scope is held counts what it was about before', () => {
+  const held = { ...budget('shop', 'all', team('search'), 300), kind: { scope: { of: 'namespace' } } };
+  expect(report({ by: 'namespace' }, [held]).spent).toEqual({ shop: known(300), other: unknown });
+  expect(report({ by: 'label', key: 'team' }, [held]).spent).toEqual({ search: unknown, ads: unknown });
+});
+
 test('a fleet has spent what a Budget of its label has counted', () => {
   const budgets = [budget('shop', 'llm', { selector: { matchLabels: { [ownerLabel]: 'llm' } } }, 70)];
   expect(report({ by: 'fleet' }, budgets).spent).toEqual({ llm: known(70), null: unknown });

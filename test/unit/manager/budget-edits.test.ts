@@ -1,21 +1,25 @@
 /** What becomes of those that wait for a budget, and of the budget, when its document is edited. */
-import { afterEach, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { stringify } from 'yaml';
+import { budgetRows } from '../../../src/cli/status/budget-text.ts';
+import { setBudgets } from '../../../src/manager/budget-metrics.ts';
 import { apiVersion, type ObjectKey } from '../../../src/resources/index.ts';
+import { costReport } from '../../../src/shown/cost.ts';
+import type { StatusEntry } from '../../../src/shown/entries.ts';
+import { createMetrics } from '../../../src/telemetry/index.ts';
 import { desiredOf, serviceDocument } from '../../support/desired.ts';
 import {
   access,
   accountDocument,
   readyReason,
   scriptedFleet,
+  stoppedAfterEach,
   web,
   type ScriptedFleet,
 } from '../../support/scripted-fleet.ts';
+import { ask, createWorld, FakeSource } from '../read-api/support.ts';
 
-const running: ScriptedFleet[] = [];
-afterEach(async () => {
-  for (const { manager } of running.splice(0)) await manager.stop();
-});
+const running = stoppedAfterEach();
 
 const team: ObjectKey = 'Budget/default/team';
 const price = 700_000;
@@ -66,4 +70,37 @@ test('an edit of both scope and limits waits as a whole: the first ones stay in 
   fleet.tell(withBudget({ hourlyMicros: 2 * price }));
   await fleet.clock.advance(20_000);
   expect(isAsked(fleet)).toBe(true);
+});
+
+test('while such an edit waits, everything shows the limits in force, and what it is about', async () => {
+  const limit = price - 1;
+  const fleet = await started({ hourlyMicros: limit });
+  const selector = { matchLabels: { team: 'search' } };
+  fleet.tell(withBudget({ monthlyMicros: 5 }, { selector, mode: 'Shed' }));
+  await fleet.clock.advance(10_000);
+  const record = fleet.store.record(team);
+  if (!record) throw new Error('there is no budget');
+  const { budgets } = costReport(
+    {
+      accounts: [],
+      labelsOf: () => ({}),
+      records: [record],
+      month: undefined,
+      fleet: undefined,
+      nowMs: fleet.clock.wallMs(),
+    },
+    { by: 'namespace' },
+  );
+  expect(budgets).toMatchObject([{ limitMicros: null, hourlyLimitMicros: limit }]);
+  const rows = budgetRows({ kind: 'Budget', record } as unknown as StatusEntry, []);
+  expect(rows[0]).toEqual(['Limits:', '$0.70/h']);
+  const metrics = createMetrics();
+  setBudgets(metrics, fleet.store);
+  expect((await metrics.registry.metrics()).match(/^fleetkeeper_budget_.*limit.*/gm)).toEqual([
+    `fleetkeeper_budget_limit_hourly_micros{budget="default/team"} ${limit}`,
+  ]);
+  const api = createWorld(new FakeSource([record]));
+  const shown = [{ mode: 'Gate', hourlyLimitMicros: limit, monthlyLimitMicros: null }];
+  for (const path of ['money', 'summary'])
+    expect((await ask(api, `/api/v1/${path}`)).body.budgets).toMatchObject(shown);
 });

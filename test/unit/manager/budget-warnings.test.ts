@@ -1,5 +1,5 @@
 /** What a Budget announces: each threshold and each passed limit once, and again only after it was far enough below. */
-import { afterEach, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { stringify } from 'yaml';
 import { apiVersion, type ObjectKey } from '../../../src/resources/index.ts';
 import { desiredOf } from '../../support/desired.ts';
@@ -9,13 +9,11 @@ import {
   scriptedFleet,
   serviceId,
   shownService,
+  stoppedAfterEach,
   type ScriptedFleet,
 } from '../../support/scripted-fleet.ts';
 
-const running: ScriptedFleet[] = [];
-afterEach(async () => {
-  for (const { manager } of running.splice(0)) await manager.stop();
-});
+const running = stoppedAfterEach();
 
 const team: ObjectKey = 'Budget/default/team';
 const usd = 1_000_000;

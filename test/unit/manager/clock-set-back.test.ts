@@ -1,5 +1,5 @@
 /** A manager whose wall clock is behind that of the one before it, as that of another replica may be. */
-import { afterEach, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { desiredOf, serviceDocument } from '../../support/desired.ts';
 import {
   access,
@@ -7,6 +7,7 @@ import {
   scriptedFleet,
   serviceId,
   shownService,
+  stoppedAfterEach,
   web,
   type ScriptedFleet,
 } from '../../support/scripted-fleet.ts';
@@ -16,10 +17,7 @@ const minuteMs = 60_000;
 const document = serviceDocument('web', ['env: [{name: MODE, value: one}]', 'sleepAfterMinutes: 7']);
 const desired = desiredOf({ ...access, 'web.yaml': document });
 
-const running: ScriptedFleet[] = [];
-afterEach(async () => {
-  for (const { manager } of running.splice(0)) await manager.stop();
-});
+const running = stoppedAfterEach();
 
 interface Provider {
   readonly shown: Record<string, unknown>;

@@ -1,5 +1,5 @@
 /** Creations of states that share their digest key: an API that answers a key that it knows with what it answered first makes nothing twice. */
-import { afterEach, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { MemoryStore } from '../../../src/state/index.ts';
 import { desiredOf, serviceDocument } from '../../support/desired.ts';
 import {
@@ -8,6 +8,7 @@ import {
   scriptedFleet,
   shownService,
   stateIdentity,
+  stoppedAfterEach,
   web,
   type Answer,
   type Asked,
@@ -83,10 +84,7 @@ const stateless = () => new MemoryStore(shared, [], []);
 const files = (document: string | undefined) =>
   desiredOf({ ...access, ...(document === undefined ? {} : { 'web.yaml': document }) });
 
-const running: ScriptedFleet[] = [];
-afterEach(async () => {
-  for (const { manager } of running.splice(0)) await manager.stop();
-});
+const running = stoppedAfterEach();
 
 async function fleetOf(options: ScriptedFleetOptions & { document?: string } = {}): Promise<ScriptedFleet> {
   const fleet = await scriptedFleet(files(options.document ?? serviceDocument('web')), {

@@ -1,5 +1,5 @@
 /** Creations that take effect late, or are shown late: at no time are there two things for one object. */
-import { afterEach, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { stringify } from 'yaml';
 import { apiVersion, objectKey } from '../../../src/resources/index.ts';
 import { MemoryStore, type Intent, type ObjectRecord } from '../../../src/state/index.ts';
@@ -11,6 +11,7 @@ import {
   scriptedFleet,
   shownService,
   stateIdentity,
+  stoppedAfterEach,
   web,
   type Answer,
   type Asked,
@@ -114,10 +115,7 @@ const image = (tag: string) => serviceDocument('web').replace('web:1', tag);
 const files = (document: string | undefined) =>
   desiredOf({ ...access, ...(document === undefined ? {} : { 'web.yaml': document }) });
 
-const running: ScriptedFleet[] = [];
-afterEach(async () => {
-  for (const { manager } of running.splice(0)) await manager.stop();
-});
+const running = stoppedAfterEach();
 
 async function fleetBefore(
   habits: Habits,

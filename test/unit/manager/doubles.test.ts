@@ -1,5 +1,5 @@
 /** What carries our mark and is not what is recorded: only known ids are deleted (S5), and nothing is made beside it. */
-import { afterEach, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { hasNews, summarise } from '../../../src/manager/index.ts';
 import { beaconName, ownerId } from '../../../src/engine/plan/index.ts';
 import type { PassResult } from '../../../src/engine/index.ts';
@@ -14,6 +14,7 @@ import {
   serviceId,
   shownService,
   stateIdentity,
+  stoppedAfterEach,
   web,
   type ScriptedFleet,
 } from '../../support/scripted-fleet.ts';
@@ -23,10 +24,7 @@ const original = knownService(web, { seen: { id: serviceId, revision: 1, state: 
 const environmentNames = [beaconName(owner, original.uid, undefined)];
 const copy = { id: otherId, name: 'copy of web', environmentNames, hourlyMicros: 250_000 };
 
-const running: ScriptedFleet[] = [];
-afterEach(async () => {
-  for (const { manager } of running.splice(0)) await manager.stop();
-});
+const running = stoppedAfterEach();
 
 async function fleetOf(
   services: readonly object[],

@@ -1,5 +1,5 @@
 /** What waits for a read that never comes says so after ten minutes, with what was read and since when, and goes on as soon as it can. */
-import { afterEach, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { desiredOf, serviceDocument } from '../../support/desired.ts';
 import {
   access,
@@ -8,6 +8,7 @@ import {
   scriptedFleet,
   serviceId,
   shownService,
+  stoppedAfterEach,
   web,
   type Answer,
   type ScriptedFleet,
@@ -17,10 +18,7 @@ const minuteMs = 60_000;
 const byId = `GET /api/services/${serviceId}`;
 const edited = serviceDocument('web').replace('acme/web:1', 'acme/web:2');
 
-const running: ScriptedFleet[] = [];
-afterEach(async () => {
-  for (const { manager } of running.splice(0)) await manager.stop();
-});
+const running = stoppedAfterEach();
 
 /** The document asks for another image than there is. */
 async function fleetOf(answers: Record<string, () => Answer | undefined>, service = shownService()) {

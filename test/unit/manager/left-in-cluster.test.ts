@@ -1,5 +1,5 @@
 /** In a cluster, an owned object whose resource goes leaves its thing (`Retain`) to the next one of its name, which finds it by its marks. */
-import { afterEach, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import type { ObjectRecord } from '../../../src/state/index.ts';
 import { desiredOf, serviceDocument } from '../../support/desired.ts';
 import {
@@ -8,14 +8,12 @@ import {
   scriptedFleet,
   serviceId,
   shownService,
+  stoppedAfterEach,
   web,
   type ScriptedFleet,
 } from '../../support/scripted-fleet.ts';
 
-const running: ScriptedFleet[] = [];
-afterEach(async () => {
-  for (const { manager } of running.splice(0)) await manager.stop();
-});
+const running = stoppedAfterEach();
 
 /** It was made a moment ago. Its document is gone. */
 async function leaving(more: Partial<ObjectRecord>): Promise<ScriptedFleet> {

@@ -1,5 +1,5 @@
 /** Deletions without an answer: what reads that lag behind do not show has not been deleted by that. */
-import { afterEach, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { stringify } from 'yaml';
 import { apiVersion, objectKey } from '../../../src/resources/index.ts';
 import { desiredOf, serviceDocument } from '../../support/desired.ts';
@@ -7,10 +7,10 @@ import {
   access,
   scriptedFleet,
   shownService,
+  stoppedAfterEach,
   type Answer,
   type Asked,
   type ScriptedApi,
-  type ScriptedFleet,
 } from '../../support/scripted-fleet.ts';
 
 type RemoteKind = 'ContainerService' | 'StorageVolume' | 'ServiceTemplate' | 'ImageRegistry';
@@ -118,10 +118,7 @@ class Provider {
   }
 }
 
-const running: ScriptedFleet[] = [];
-afterEach(async () => {
-  for (const { manager } of running.splice(0)) await manager.stop();
-});
+const running = stoppedAfterEach();
 
 async function fleetOf(kind: RemoteKind) {
   let provider: Provider | undefined;

@@ -1,5 +1,5 @@
 /** A change with a revision whose answer is lost, of a field that the API does not return: nobody has to be asked what became of it. */
-import { afterEach, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { desiredOf, serviceDocument } from '../../support/desired.ts';
 import {
   access,
@@ -7,6 +7,7 @@ import {
   scriptedFleet,
   serviceId,
   shownService,
+  stoppedAfterEach,
   web,
   type Answer,
   type Asked,
@@ -27,10 +28,7 @@ interface Provider {
   readonly change: (environment?: Record<string, string>) => void;
 }
 
-const running: ScriptedFleet[] = [];
-afterEach(async () => {
-  for (const { manager } of running.splice(0)) await manager.stop();
-});
+const running = stoppedAfterEach();
 
 async function fleetOf(names: 'shows names' | 'hides names'): Promise<[ScriptedFleet, Provider]> {
   const patches: Asked[] = [];

@@ -2,7 +2,7 @@
  * Access to a repository whose creation lost its answer, where the API does not show which repository an entry is for: an account has one entry
  * for a repository, so the same request is sent once more, with its key, and its answer tells.
  */
-import { afterEach, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { stringify } from 'yaml';
 import { apiVersion, objectKey } from '../../../src/resources/index.ts';
 import { MemoryStore, type Resolution } from '../../../src/state/index.ts';
@@ -12,6 +12,7 @@ import {
   readyReason,
   scriptedFleet,
   stateIdentity,
+  stoppedAfterEach,
   type Answer,
   type Asked,
   type ScriptedFleet,
@@ -57,10 +58,7 @@ interface Provider {
   hasAnother: boolean;
 }
 
-const running: ScriptedFleet[] = [];
-afterEach(async () => {
-  for (const { manager } of running.splice(0)) await manager.stop();
-});
+const running = stoppedAfterEach();
 
 const aProvider = (more: Partial<Provider> = {}): Provider => ({
   made: [],

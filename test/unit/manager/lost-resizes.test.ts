@@ -2,7 +2,7 @@
  * A change without a revision whose answer is lost, of a field that the API hides: what it sets is set whole, so the same request is sent once
  * more, with its key. Nobody has to be asked.
  */
-import { afterEach, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { desiredOf, serviceDocument } from '../../support/desired.ts';
 import {
   access,
@@ -10,6 +10,7 @@ import {
   scriptedFleet,
   serviceId,
   shownService,
+  stoppedAfterEach,
   web,
   type Answer,
   type Asked,
@@ -63,10 +64,7 @@ const cases: [string, Case][] = [
   ['a sleep policy', sleep],
 ];
 
-const running: ScriptedFleet[] = [];
-afterEach(async () => {
-  for (const { manager } of running.splice(0)) await manager.stop();
-});
+const running = stoppedAfterEach();
 
 const keyReused: Answer = {
   status: 409,

@@ -1,5 +1,5 @@
 /** A rotation whose answer is lost: a revision that has moved does not say whose rotation moved it. */
-import { afterEach, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { stringify } from 'yaml';
 import { apiVersion, type ObjectKey } from '../../../src/resources/index.ts';
 import { desiredOf } from '../../support/desired.ts';
@@ -7,6 +7,7 @@ import {
   access,
   readyReason,
   scriptedFleet,
+  stoppedAfterEach,
   type Answer,
   type Asked,
   type ScriptedFleet,
@@ -43,10 +44,7 @@ interface Provider {
   readonly rotate: (password: string) => void;
 }
 
-const running: ScriptedFleet[] = [];
-afterEach(async () => {
-  for (const { manager } of running.splice(0)) await manager.stop();
-});
+const running = stoppedAfterEach();
 
 async function fleetOf(): Promise<[ScriptedFleet, Provider]> {
   const rotations: Asked[] = [];

@@ -1,5 +1,5 @@
 /** A state that is new, perhaps since the last one was lost: what carries the mark of an object may be there already. */
-import { afterEach, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { stringify } from 'yaml';
 import { derivedUid, ownerId, templateMark } from '../../../src/engine/plan/index.ts';
 import { apiVersion, objectKey } from '../../../src/resources/index.ts';
@@ -9,13 +9,10 @@ import {
   readyReason,
   scriptedFleet,
   stateIdentity,
-  type ScriptedFleet,
+  stoppedAfterEach,
 } from '../../support/scripted-fleet.ts';
 
-const running: ScriptedFleet[] = [];
-afterEach(async () => {
-  for (const { manager } of running.splice(0)) await manager.stop();
-});
+const running = stoppedAfterEach();
 
 test('an object that is removed before its list could be read is looked for, and what is found is told, before it is forgotten', async () => {
   const id = '00000000-0000-4000-8000-000000000301';

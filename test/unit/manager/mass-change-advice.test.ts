@@ -1,5 +1,5 @@
 /** What a person may do when a brake is on depends on where the account comes from: only a document can be annotated. */
-import { afterEach, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { Sensitive } from '../../../src/base/index.ts';
 import { objectKey } from '../../../src/resources/index.ts';
 import { massChangeAdvice } from '../../../src/engine/fleet/advice.ts';
@@ -9,6 +9,7 @@ import {
   knownService,
   scriptedFleet,
   shownService,
+  stoppedAfterEach,
   type ScriptedFleet,
 } from '../../support/scripted-fleet.ts';
 
@@ -19,10 +20,7 @@ const documents = (of: readonly string[]) =>
   Object.fromEntries(of.map((name) => [`${name}.yaml`, serviceDocument(name)]));
 const annotation = 'fleetkeeper.dev/allow-mass-change-until';
 
-const running: ScriptedFleet[] = [];
-afterEach(async () => {
-  for (const { manager } of running.splice(0)) await manager.stop();
-});
+const running = stoppedAfterEach();
 
 type Origin = 'the environment' | 'a document';
 

@@ -1,5 +1,5 @@
 /** A Secret that is missing is no API that can't be reached: the condition names Secret, namespace and key, and what to do. */
-import { afterEach, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { stringify } from 'yaml';
 import { apiVersion, objectKey, type ObjectKey } from '../../../src/resources/index.ts';
 import { Sensitive } from '../../../src/base/index.ts';
@@ -13,15 +13,13 @@ import {
   scriptedFleet,
   secretDocument,
   shownService,
+  stoppedAfterEach,
   web,
   type ScriptedFleet,
 } from '../../support/scripted-fleet.ts';
 
 const account = objectKey('Account', 'default', 'default');
-const running: ScriptedFleet[] = [];
-afterEach(async () => {
-  for (const { manager } of running.splice(0)) await manager.stop();
-});
+const running = stoppedAfterEach();
 
 async function fleetOf(files: Record<string, string>): Promise<ScriptedFleet> {
   const fleet = await scriptedFleet(desiredOf(files), {

@@ -1,5 +1,5 @@
 /** An entry of which the API shows the repository in a form of its own is still the one for that repository. */
-import { afterEach, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { stringify } from 'yaml';
 import { apiVersion, objectKey } from '../../../src/resources/index.ts';
 import { desiredOf } from '../../support/desired.ts';
@@ -8,6 +8,7 @@ import {
   otherId,
   readyReason,
   scriptedFleet,
+  stoppedAfterEach,
   type ScriptedFleet,
 } from '../../support/scripted-fleet.ts';
 
@@ -28,10 +29,7 @@ const robot = stringify({
 const declared = desiredOf({ ...access, 'registry.yaml': document, 'robot.yaml': robot });
 const withoutIt = desiredOf({ ...access, 'robot.yaml': robot });
 
-const running: ScriptedFleet[] = [];
-afterEach(async () => {
-  for (const { manager } of running.splice(0)) await manager.stop();
-});
+const running = stoppedAfterEach();
 
 interface Provider {
   /** How the list shows the repository. */

@@ -1,5 +1,5 @@
 /** How much of what was spent is in the state file: each minute, and at the end. */
-import { afterEach, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { stringify } from 'yaml';
 import { apiVersion, type ObjectKey, type StoredTally } from '../../../src/resources/index.ts';
 import { desiredOf } from '../../support/desired.ts';
@@ -8,13 +8,11 @@ import {
   scriptedFleet,
   serviceId,
   shownService,
+  stoppedAfterEach,
   type ScriptedFleet,
 } from '../../support/scripted-fleet.ts';
 
-const running: ScriptedFleet[] = [];
-afterEach(async () => {
-  for (const { manager } of running.splice(0)) await manager.stop();
-});
+const running = stoppedAfterEach();
 
 const counting: readonly ObjectKey[] = ['Budget/default/team', 'Account/default/default'];
 const budget = {

@@ -1,5 +1,5 @@
 /** S15: a creation without an answer, of which nobody knew what it costs, counts with the price that becomes known meanwhile. */
-import { afterEach, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { stringify } from 'yaml';
 import { objectKey } from '../../../src/resources/index.ts';
 import { MemoryStore } from '../../../src/state/index.ts';
@@ -12,6 +12,7 @@ import {
   serviceId,
   shownService,
   stateIdentity,
+  stoppedAfterEach,
   type Answer,
   type ScriptedApi,
   type ScriptedFleet,
@@ -24,10 +25,7 @@ const balanceMicros = floor + 1.5 * hourMicros;
 const create = 'POST /api/services';
 const second = objectKey('ContainerService', 'default', 'second');
 
-const running: ScriptedFleet[] = [];
-afterEach(async () => {
-  for (const { manager } of running.splice(0)) await manager.stop();
-});
+const running = stoppedAfterEach();
 
 function files(names: readonly string[], spec: object = {}) {
   const account = stringify({

@@ -2,7 +2,7 @@
  * A creation without an answer, in an account with things that show no marks: what was there before is not what it made. Only what came since
  * may be, and then a person is told which.
  */
-import { afterEach, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { stringify } from 'yaml';
 import { apiVersion, objectKey, type ObjectKey } from '../../../src/resources/index.ts';
 import { desiredOf, serviceDocument } from '../../support/desired.ts';
@@ -11,6 +11,7 @@ import {
   scriptedFleet,
   shownService,
   shownVolume,
+  stoppedAfterEach,
   web,
   type ScriptedApi,
   type ScriptedFleet,
@@ -83,10 +84,7 @@ interface Provider {
   fate: 'answered' | 'answer lost' | 'request lost';
 }
 
-const running: ScriptedFleet[] = [];
-afterEach(async () => {
-  for (const { manager } of running.splice(0)) await manager.stop();
-});
+const running = stoppedAfterEach();
 
 async function fleetBefore(
   given: Case,

@@ -1,5 +1,5 @@
 /** A budget with `unpriced: Block` lets nothing be made whose price the API does not show, though something like it runs. */
-import { afterEach, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { stringify } from 'yaml';
 import { apiVersion } from '../../../src/resources/index.ts';
 import { desiredOf, serviceDocument } from '../../support/desired.ts';
@@ -9,14 +9,11 @@ import {
   scriptedFleet,
   serviceId,
   shownService,
+  stoppedAfterEach,
   web,
-  type ScriptedFleet,
 } from '../../support/scripted-fleet.ts';
 
-const running: ScriptedFleet[] = [];
-afterEach(async () => {
-  for (const { manager } of running.splice(0)) await manager.stop();
-});
+const running = stoppedAfterEach();
 
 function budget(unpriced: string): string {
   const spec = { namespace: true, limits: { hourlyMicros: 1_000_000 }, unpriced };

@@ -1,5 +1,5 @@
 /** What is in an account and shows no price is not taken for nothing, though nobody manages it (BI6). */
-import { afterEach, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { stringify } from 'yaml';
 import { apiVersion, type ObjectKey } from '../../../src/resources/index.ts';
 import { desiredOf, serviceDocument } from '../../support/desired.ts';
@@ -13,15 +13,13 @@ import {
   serviceId,
   shownService,
   shownVolume,
+  stoppedAfterEach,
   web,
   type ScriptedFleet,
   type ScriptedFleetOptions,
 } from '../../support/scripted-fleet.ts';
 
-const running: ScriptedFleet[] = [];
-afterEach(async () => {
-  for (const { manager } of running.splice(0)) await manager.stop();
-});
+const running = stoppedAfterEach();
 
 const team: ObjectKey = 'Budget/default/team';
 const volumeId = '00000000-0000-4000-8000-000000000003';

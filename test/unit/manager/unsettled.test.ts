@@ -1,5 +1,5 @@
 /** What has to be corrected again and again, whoever or whatever undoes it, is corrected ever more seldom, and its object says so. */
-import { afterEach, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { desiredOf, serviceDocument } from '../../support/desired.ts';
 import {
   access,
@@ -7,6 +7,7 @@ import {
   scriptedFleet,
   serviceId,
   shownService,
+  stoppedAfterEach,
   web,
   type Asked,
   type ScriptedFleet,
@@ -17,10 +18,7 @@ const otherImage = { image: 'ghcr.io/acme/web:other' };
 const patch = `PATCH /api/services/${serviceId}`;
 const actions = `POST /api/services/${serviceId}/actions`;
 
-const running: ScriptedFleet[] = [];
-afterEach(async () => {
-  for (const { manager } of running.splice(0)) await manager.stop();
-});
+const running = stoppedAfterEach();
 
 interface Provider {
   readonly fleet: ScriptedFleet;

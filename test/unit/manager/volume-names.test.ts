@@ -1,5 +1,5 @@
 /** A provider with a form of its own for names of volumes, which nobody was told when the answer to the creation was lost. */
-import { afterEach, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { objectKey } from '../../../src/resources/index.ts';
 import { desiredOf } from '../../support/desired.ts';
 import {
@@ -7,6 +7,7 @@ import {
   readyReason,
   scriptedFleet,
   shownVolume,
+  stoppedAfterEach,
   type ScriptedFleet,
 } from '../../support/scripted-fleet.ts';
 
@@ -23,10 +24,7 @@ const files = (name: string) =>
     ].join('\n'),
   });
 
-const running: ScriptedFleet[] = [];
-afterEach(async () => {
-  for (const { manager } of running.splice(0)) await manager.stop();
-});
+const running = stoppedAfterEach();
 
 interface Provider {
   /** What somebody calls the volume. */

@@ -1,5 +1,5 @@
 /** Objects whose status was wiped while no process ran (test/unit/state/cluster-store.test.ts has how that is noticed): nothing is made twice, or left behind. */
-import { afterEach, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { beaconName, ownerId } from '../../../src/engine/plan/index.ts';
 import { lostCreation, type ObjectRecord } from '../../../src/state/index.ts';
 import { desiredOf, serviceDocument } from '../../support/desired.ts';
@@ -12,8 +12,8 @@ import {
   serviceId,
   shownService,
   stateIdentity,
+  stoppedAfterEach,
   web,
-  type ScriptedFleet,
 } from '../../support/scripted-fleet.ts';
 
 const owner = { id: ownerId(stateIdentity.ownerName), digestKey: stateIdentity.digestKey };
@@ -30,10 +30,7 @@ const leaving = (): ObjectRecord => {
   return { ...wiped, deletionRequestedAt: 1, manifest: { annotations: {}, labels: {}, spec } };
 };
 
-const running: ScriptedFleet[] = [];
-afterEach(async () => {
-  for (const { manager } of running.splice(0)) await manager.stop();
-});
+const running = stoppedAfterEach();
 
 /** `shown`: what is in the account after so many milliseconds. */
 async function fleetOf(

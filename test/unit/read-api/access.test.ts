@@ -3,6 +3,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
+import { firstTally, storedTally } from '../../../src/engine/plan/index.ts';
 import { anyOf } from '../../../src/read-api/access/access.ts';
 import { hostRule } from '../../../src/read-api/access/hosts.ts';
 import { parseAccess, readerOf } from '../../../src/read-api/access/oidc.ts';
@@ -23,6 +24,7 @@ import {
   recordOf,
   startMs,
   waiting,
+  type Json,
 } from './support.ts';
 
 const [first, second] = ['first-token-0123456789', 'second-token-0123456789'];
@@ -372,7 +374,18 @@ describe('two namespaces, and a reader with the right to one (GI2)', () => {
 });
 
 describe('a Budget that counts all of the account that all share', () => {
-  const amounts = ['777001', '777002', '777003', '777004', '777005', '$7.77', '777 %', 'b/other', '77.7'];
+  const amounts = [
+    '777001',
+    '777002',
+    '777003',
+    '777004',
+    '777005',
+    '777006',
+    '$7.77',
+    '777 %',
+    'b/other',
+    '77.7',
+  ];
   const limits = { hourlyMicros: 5_000_000 };
   const spec = { accountRef: { name: 'default' }, limits };
   const conditions = [
@@ -397,9 +410,13 @@ describe('a Budget that counts all of the account that all share', () => {
     lastTransitionTime: '2026-11-27T10:00:00Z',
   });
 
+  const begun = firstTally({ at: startMs, burnMicros: 0n, balanceMicros: undefined }, 'UTC');
+  const counted = { tally: storedTally({ ...begun, spent: 777_006n * 3_600_000n }) };
+
   const source = (account: Partial<Parameters<typeof readAccount>[1]>, name = 'a/default') =>
     new FakeSource(
       [
+        recordOf('Account/a/default', { kind: counted }),
         recordOf('Budget/a/all', { account: undefined, spec, status, conditions }),
         recordOf('Budget/a/own', {
           account: undefined,
@@ -429,6 +446,7 @@ describe('a Budget that counts all of the account that all share', () => {
   const lists = [
     '/api/v1/summary',
     '/api/v1/money',
+    '/api/v1/money?by=account',
     '/api/v1/objects',
     '/api/v1/objects?sort=cost',
     '/api/v1/objects/Budget/a/all',
@@ -458,6 +476,19 @@ describe('a Budget that counts all of the account that all share', () => {
     expect(shownIn(all.text)).not.toEqual([]);
     const own = await ask(reading(source({ isShared: false })), target);
     expect(shownIn(own.text)).toEqual(shownIn(all.text));
+  });
+
+  test('a Budget whose amounts are hidden has spent nothing that is known, and not 0', async () => {
+    const from = source({ isShared: true });
+    const before = { scope: { of: 'namespace' }, inForce: undefined };
+    await from.store.save(
+      recordOf('Budget/a/all', { account: undefined, spec, status, conditions, kind: before }),
+    );
+    await from.store.save(recordOf('ContainerService/a/cheap', { externalId: 'id-1' }));
+    from.holdings = () => undefined as never;
+    const rowOf = async (world: ReturnType<typeof reading>) =>
+      (await ask(world, '/api/v1/money')).body.rows.find(({ name }: Json) => name === 'a').spentMicros;
+    expect([await rowOf(reading(from)), await rowOf(createWorld(from))]).toEqual([null, 777_002]);
   });
 
   test.each(streams)('nor in a stream with %s', async (query) => {

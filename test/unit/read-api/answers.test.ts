@@ -1,6 +1,7 @@
 /** The answers themselves: problems, the tree, pages. */
 import { describe, expect, test } from 'vitest';
 import { rfc3339 } from '../../../src/base/index.ts';
+import { firstTally, storedTally } from '../../../src/engine/plan/index.ts';
 import type { Reader } from '../../../src/read-api/fleet/reader.ts';
 import type { AccountNow } from '../../../src/read-api/fleet/source.ts';
 import type { ObjectKey } from '../../../src/resources/index.ts';
@@ -410,6 +411,44 @@ describe('brakes', () => {
     source.accountsNow = [readAccount('default/default', { isShared: true })];
     expect(await seen({ namespaces: new Set(['default']) })).toEqual([]);
   });
+});
+
+test('the rows of money have what accounts and Budgets have counted, as `cost` shows it', async () => {
+  const begun = firstTally({ at: startMs, burnMicros: 0n, balanceMicros: undefined }, 'UTC');
+  const tally = storedTally({ ...begun, spent: 700n * 3_600_000n, estimated: 20n * 3_600_000n });
+  const source = new FakeSource(
+    [
+      recordOf('Account/a/default', { kind: { tally }, status: { services: 1, volumes: 0 } }),
+      recordOf('ContainerService/a/web', {
+        externalId: 'id-1',
+        labels: { team: 'search' },
+        status: { hourlyMicros: 100 },
+      }),
+      recordOf('Budget/a/search', {
+        account: undefined,
+        spec: { selector: { matchLabels: { team: 'search' } }, limits: {} },
+        status: { month: '2026-11', since: ago(60), spentMicros: 300, estimatedMicros: 5 },
+      }),
+    ],
+    [readAccount('a/default')],
+  );
+  // As in a cluster, whose page knows statuses only.
+  source.holdings = () => undefined as never;
+  const money = async (by: string) => (await ask(createWorld(source), `/api/v1/money?by=${by}`)).body;
+  const { rows, total, unmanaged, accounts } = await money('account');
+  const leftHours = (Date.UTC(2026, 11) - startMs) / 3_600_000;
+  const counted = {
+    spentMicros: 700,
+    estimatedMicros: 20,
+    forecastMicros: 700 + leftHours * 100,
+    countedSince: rfc3339(startMs),
+  };
+  expect(rows).toMatchObject([{ name: 'a/default', hourlyMicros: 100, ...counted }]);
+  expect([total, unmanaged]).toMatchObject([counted, { spentMicros: null, countedSince: null }]);
+  expect(accounts).toMatchObject([{ spentMicros: 700, forecastMicros: counted.forecastMicros }]);
+  const byLabel = { spentMicros: 300, estimatedMicros: 5, forecastMicros: null, countedSince: ago(60) };
+  expect((await money('label%3Dteam')).rows).toMatchObject([{ name: 'search', ...byLabel }]);
+  expect((await money('namespace')).rows).toMatchObject([{ name: 'a', spentMicros: null }]);
 });
 
 describe('price changes', () => {

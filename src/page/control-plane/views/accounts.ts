@@ -1,6 +1,6 @@
 /** All accounts: what they have, cost, and how long it lasts; and one of them. Pure. */
 import { html, nothing, type TemplateResult } from 'lit-html';
-import { bytes, duration, usd } from '../../format.ts';
+import { bytes, duration, placesOf, usd } from '../../format.ts';
 import { bar } from '../../parts/bar.ts';
 import { command, moment, perHour, state, type Now } from '../../parts/texts.ts';
 import { hrefOf } from '../route.ts';
@@ -47,6 +47,8 @@ function figures({ services, hourlyMicros, accounts }: Summary): TemplateResult 
 }
 
 function accountsTable(accounts: readonly Account[]): TemplateResult {
+  const balances = placesOf(accounts.map(({ balanceMicros }) => balanceMicros));
+  const costs = placesOf(accounts.map(({ hourlyMicros }) => hourlyMicros));
   return html`<table class="list">
     <thead>
       <tr>
@@ -66,8 +68,8 @@ function accountsTable(accounts: readonly Account[]): TemplateResult {
           html`<tr>
             <td>${condition(account)}</td>
             <td class="wide">${accountLink(account.name)}</td>
-            <td class="number">${usd(account.balanceMicros)}</td>
-            <td class="number roomy">${perHour(account.hourlyMicros)}</td>
+            <td class="number">${usd(account.balanceMicros, balances)}</td>
+            <td class="number roomy">${perHour(account.hourlyMicros, costs)}</td>
             <td class="number">${lasts(account)}</td>
             <td class="number roomy">${account.services}</td>
             <td class="number roomy">${account.volumes}</td>
@@ -206,6 +208,7 @@ export function ledgerView(model: ListModel<LedgerEntry>, now: Now): TemplateRes
 }
 
 function ledgerTable(entries: readonly LedgerEntry[], now: Now): TemplateResult {
+  const places = placesOf(entries.map(({ amountMicros }) => amountMicros));
   return html`<table class="stacked">
     <thead>
       <tr>
@@ -220,7 +223,7 @@ function ledgerTable(entries: readonly LedgerEntry[], now: Now): TemplateResult 
         ({ number, at, amountMicros, description }) =>
           html`<tr>
             <td class="muted brief">${number === null ? 'now' : moment(at, now)}</td>
-            <td class="number brief">${usd(amountMicros)}</td>
+            <td class="number brief">${usd(amountMicros, places)}</td>
             <td class="wide">${description}</td>
             <td class="number muted roomy">${number ?? 'accrued'}</td>
           </tr>`,

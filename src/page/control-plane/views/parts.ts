@@ -1,6 +1,6 @@
 /** What lists of a control plane share: states with their tones, links to accounts, filters, and ways to the next window. Pure. */
 import { html, nothing, type TemplateResult } from 'lit-html';
-import { counted } from '../../format.ts';
+import { counted, placesOf } from '../../format.ts';
 import type { Tone } from '../../parts/marks.ts';
 import { ago, perHour, since, state, withTimes, type Now } from '../../parts/texts.ts';
 import { hrefOf, pageSize, type Query, type ViewName } from '../route.ts';
@@ -167,6 +167,7 @@ function pager(view: ListName, query: Query, { total, offset, items }: Window<un
 }
 
 export function servicesTable(services: readonly Service[], now: Now, withAccount: boolean): TemplateResult {
+  const places = placesOf(services.map(({ hourlyMicros }) => hourlyMicros));
   return html`<table class="stacked">
     <thead>
       <tr>
@@ -180,12 +181,12 @@ export function servicesTable(services: readonly Service[], now: Now, withAccoun
       </tr>
     </thead>
     <tbody>
-      ${services.map((each) => serviceRow(each, now, withAccount))}
+      ${services.map((each) => serviceRow(each, places, now, withAccount))}
     </tbody>
   </table>`;
 }
 
-function serviceRow(service: Service, now: Now, withAccount: boolean): TemplateResult {
+function serviceRow(service: Service, places: number, now: Now, withAccount: boolean): TemplateResult {
   const { id, account, image, endpoint, error, latest, isProtected, doing, hourlyMicros, isCharged } =
     service;
   return html`<tr>
@@ -206,7 +207,7 @@ function serviceRow(service: Service, now: Now, withAccount: boolean): TemplateR
       <div class="muted small">${sizeOf(service)}</div>
     </td>
     <td class="number">
-      ${isCharged ? perHour(hourlyMicros) : html`<span class="muted">${perHour(hourlyMicros)}</span>`}
+      ${isCharged ? perHour(hourlyMicros, places) : html`<span class="muted">${perHour(hourlyMicros, places)}</span>`}
     </td>
     <td class="number muted roomy">${since(latest?.at ?? service.createdAt, now)}</td>
   </tr>`;
@@ -235,6 +236,7 @@ export function sizeOf({ resources: { gpuCount, cpu, memoryGb }, gpuModel }: Ser
 }
 
 export function volumesTable(volumes: readonly Volume[], now: Now, withAccount: boolean): TemplateResult {
+  const places = placesOf(volumes.map(({ hourlyMicros }) => hourlyMicros));
   return html`<table class="stacked">
     <thead>
       <tr>
@@ -249,12 +251,12 @@ export function volumesTable(volumes: readonly Volume[], now: Now, withAccount: 
       </tr>
     </thead>
     <tbody>
-      ${volumes.map((each) => volumeRow(each, now, withAccount))}
+      ${volumes.map((each) => volumeRow(each, places, now, withAccount))}
     </tbody>
   </table>`;
 }
 
-function volumeRow(volume: Volume, now: Now, withAccount: boolean): TemplateResult {
+function volumeRow(volume: Volume, places: number, now: Now, withAccount: boolean): TemplateResult {
   const { name, account, error, mode, service, sizeGb, requestedSizeGb, hourlyMicros, createdAt } = volume;
   const size = sizeGb === requestedSizeGb ? `${sizeGb} GB` : `${sizeGb} of ${requestedSizeGb} GB`;
   return html`<tr>
@@ -269,7 +271,7 @@ function volumeRow(volume: Volume, now: Now, withAccount: boolean): TemplateResu
     </td>
     <td>${place(volume)}</td>
     <td class="number">${size}</td>
-    <td class="number">${perHour(hourlyMicros)}</td>
+    <td class="number">${perHour(hourlyMicros, places)}</td>
     <td class="number muted roomy">${ago(createdAt, now)}</td>
   </tr>`;
 }

@@ -256,8 +256,10 @@ describe('a message', () => {
   test('about a happening counts for `maxPerHour`, and is made once', () => {
     const bench = new Bench();
     bench.terms = { ...usual, maxPerHour: 1 };
-    for (const id of ['a', 'a', 'b']) bench.events.push({ kind: 'happened', id, at: start });
+    const what = { reason: 'RolloutComplete', hash: 'h' };
+    for (const id of ['a', 'a', 'b']) bench.events.push({ kind: 'happened', id, at: start, ...what });
     bench.pass();
+    expect(bench.state.happened).toEqual([{ id: 'a', at: start, ...what }]);
     expect([bench.deliver(), bench.state.digest]).toMatchObject([['happened'], { happened: 1 }]);
   });
 });

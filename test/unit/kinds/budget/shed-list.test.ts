@@ -4,6 +4,7 @@ import { budgetRows } from '../../../../src/cli/status/budget-text.ts';
 import { observedShedding } from '../../../../src/kinds/budget/shedding.ts';
 import type { StatusEntry } from '../../../../src/shown/entries.ts';
 import { objectKey } from '../../../../src/resources/index.ts';
+import { newRecord } from '../../../../src/state/index.ts';
 
 const since = Date.UTC(2026, 10, 28);
 
@@ -20,7 +21,7 @@ function shed(count: number): Record<string, unknown> {
 }
 
 function rowOf(status: object): string | undefined {
-  const record = { key: objectKey('Budget', 'shop', 'team'), status, manifest: { spec: {} } };
+  const record = { ...newRecord(objectKey('Budget', 'shop', 'team'), 'uid'), status };
   const rows = budgetRows({ kind: 'Budget', record } as unknown as StatusEntry, []);
   return rows.find(([name]) => name === 'Shed:')?.[1];
 }

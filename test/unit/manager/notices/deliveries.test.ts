@@ -107,6 +107,26 @@ test('one that is refused is repeated with its key for an hour, later ones wait 
   expect([bench.kinds('a').at(-1), bench.keys().at(-1)]).toEqual(['delivered', '2']);
 });
 
+test.each([
+  ['half a minute', 30_000, 30_000],
+  ['a year, which is held to five minutes', hour, 5 * minute],
+])('a sink that wants %s has it before the next attempt', async (_what, retryAfterMs, expectedMs) => {
+  const bench = new Bench();
+  const times: number[] = [];
+  bench.answer = () => {
+    times.push(bench.clock.monotonicMs());
+    return { kind: 'answered', status: 429, retryAfterMs };
+  };
+  bench.offer('a', '1');
+  await bench.clock.advance(20 * minute);
+  const [first = 0, second = 0] = times;
+  expect(second - first).toBe(expectedMs);
+  expect(times.length).toBeGreaterThan(3);
+  bench.answer = () => ({ kind: 'answered', status: 200 });
+  await bench.clock.advance(5 * minute);
+  expect(bench.kinds('a').at(-1)).toBe('delivered');
+});
+
 test('a redirect is a failure, and a constant names it', async () => {
   const bench = new Bench();
   bench.answer = () => ({ kind: 'answered', status: 302 });

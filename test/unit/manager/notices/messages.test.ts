@@ -92,6 +92,22 @@ test('a signature is HMAC-SHA256 over time and body', () => {
   expect(signature(new Sensitive('key\n'), at, '{}')).toBe(`t=${at / 1000},v1=${expected}`);
 });
 
+test('what happened before a restart has its object and reason, and what is not known any more is no message', () => {
+  const happening = { id: 'id', at, reason: 'BudgetPassed', account: 'shop/main', hash };
+  const sources = { troubles: new Map(), names: () => [key], occurrence: undefined, pageUrl: undefined };
+  const happened: DueMessage = { key: 'id', id: 'id', type: 'happened', at };
+  expect(messageOf(happened, { ...sources, state: { happened: [happening] } })).toMatchObject({
+    type: 'happened',
+    reason: 'BudgetPassed',
+    severity: 'critical',
+    account: 'shop/main',
+    objects: [key],
+    count: 1,
+    message: 'it happened before a restart of Fleetkeeper, which does not know more about it',
+  });
+  expect(messageOf(happened, { ...sources, state: { happened: [{ id: 'id', at }] } })).toBeUndefined();
+});
+
 test('names that are not remembered any more are found among all objects', () => {
   const others = ['a', 'b', 'c'].map((name) => objectKey('StorageVolume', 'shop', name));
   expect(namesOf('DataLost', [hash], new Map(), () => [...others, key])).toEqual([key]);
