@@ -50,8 +50,9 @@ export function renderChart(chart: string, given: Values = {}, namespace = 'flee
     .flatMap((file) => manifestsIn(templates.render(file, dot)));
 }
 
-export function manifestsIn(text: string): Manifest[] {
-  return parseAllDocuments(text).flatMap((document) => {
+/** `version`: of YAML. That of Kubernetes is 1.1. */
+export function manifestsIn(text: string, version: '1.1' | '1.2' = '1.2'): Manifest[] {
+  return parseAllDocuments(text, { version }).flatMap((document) => {
     const [error] = document.errors;
     if (error) throw error;
     const manifest = document.toJS() as Manifest | null;

@@ -146,7 +146,7 @@ export function useInstalled(): () => Installed {
     await loadImage(node, folder);
     const run = randomUUID().slice(0, 8);
     const namespaces = Array.from({ length: mostFleets }, (_, index) => `fleetkeeper-${run}-${index}`);
-    await node.kubectl('apply', '-k', writeKustomization(folder, node.isOwn ? undefined : namespaces));
+    await node.kubectl('apply', '-k', await writeKustomization(folder, node, namespaces));
     await node.kubectl('-n', system, 'rollout', 'status', 'deployment/fleetkeeper', '--timeout=120s');
     installed = new Installed(node, namespaces);
   }, 300_000);
@@ -168,17 +168,38 @@ export async function loadImage(node: ClusterNode, folder: string): Promise<void
   rmSync(archive);
 }
 
-/** As docs/how-to/run-in-a-cluster.md describes it. `watched`: the only namespaces with fleets of this operator. */
-function writeKustomization(folder: string, watched: readonly string[] | undefined): string {
+/**
+ * As docs/how-to/run-in-a-cluster.md describes it. Returns `folder`, where it is. `namespaces`: those with fleets of this operator. It watches
+ * no other ones in a cluster of others.
+ */
+export async function writeKustomization(
+  folder: string,
+  node: ClusterNode,
+  namespaces: readonly string[],
+): Promise<string> {
   const [newName, newTag] = imageTag.split(/:(?=[^:]*$)/);
-  const flag = { op: 'add', path: '/spec/template/spec/containers/0/args/-' };
-  const patch = [{ ...flag, value: `--watch-namespaces=${watched?.join(',')}` }];
+  const add = (target: object, place: string, value: unknown) => ({
+    target,
+    patch: stringify([{ op: 'add', path: `${place}/-`, value }]),
+  });
+  // Control planes of this machine listen at any port.
+  const here = { to: [{ ipBlock: { cidr: `${await node.hostAddress()}/32` } }] };
+  const args = '/spec/template/spec/containers/0/args';
   const kustomization = {
     resources: [path.relative(folder, manifests)],
     images: [{ name: 'fleetkeeper', newName, newTag }],
-    ...(watched && {
-      patches: [{ target: { kind: 'Deployment', name: 'fleetkeeper' }, patch: stringify(patch) }],
-    }),
+    patches: [
+      add({ kind: 'NetworkPolicy', name: 'fleetkeeper' }, '/spec/egress', here),
+      ...(node.isOwn
+        ? []
+        : [
+            add(
+              { kind: 'Deployment', name: 'fleetkeeper' },
+              args,
+              `--watch-namespaces=${namespaces.join(',')}`,
+            ),
+          ]),
+    ],
   };
   writeFileSync(path.join(folder, 'kustomization.yaml'), stringify(kustomization));
   return folder;

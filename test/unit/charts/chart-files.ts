@@ -105,7 +105,7 @@ const dashboard = `apiVersion: v1
 kind: ConfigMap
 metadata:
   name: fleetkeeper-dashboard
-  namespace: {{ .Release.Namespace }}
+  namespace: {{ .Release.Namespace | quote }}
   labels:
     app.kubernetes.io/part-of: fleetkeeper
     grafana_dashboard: "1"

@@ -1,9 +1,8 @@
 /** The Helm charts: they render what kustomize makes of `manifests/`, and their values change what README.md states, and nothing else. */
-import { spawnSync } from 'node:child_process';
 import path from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { stringify } from 'yaml';
 import { chartsFolder, manifestsIn, renderChart } from '../../support/helm/chart.ts';
+import { helm, whatHelmNeeds } from '../../support/helm/program.ts';
 import { allowedBy, describeCall, grantsOf } from '../../support/manifests/access.ts';
 import { operatorCalls, pageCalls } from '../../support/manifests/operator-calls.ts';
 import { containerOf, podOf, violations } from '../../support/manifests/pod-security.ts';
@@ -12,9 +11,10 @@ import { chartFilesAsDeclared, chartFilesAsTheyAre } from './chart-files.ts';
 
 const need = whatKustomizeNeeds();
 if (need) process.stderr.write(`\n*** SKIPPED: the charts beside kustomize: ${need} ***\n`);
-const isHelmHere = spawnSync('helm', ['version']).status === 0;
-if (!isHelmHere)
-  process.stderr.write('\n*** SKIPPED: the charts as helm itself renders them: there is no helm ***\n');
+const helmNeed = whatHelmNeeds();
+if (helmNeed) {
+  process.stderr.write(`\n*** SKIPPED: the charts as Helm itself renders them: ${helmNeed} ***\n`);
+}
 
 type Values = Readonly<Record<string, unknown>>;
 
@@ -52,6 +52,31 @@ const others: readonly Values[] = [
   { page: { enabled: true }, watchNamespaces: ['shop'], networkPolicy: { extraPorts: [8443] } },
   { networkPolicy: { enabled: false }, replicas: 3, shards: 64 },
   { image: { repository: 'registry.example.com/fleetkeeper', tag: '1.2.3' } },
+  {
+    image: { repository: 'registry.example.com/fleetkeeper', tag: '1', digest: `sha256:${'0a'.repeat(32)}` },
+  },
+  { resources: { limits: { cpu: 1 }, requests: { cpu: '010' } }, notifications: { allowPrivate: true } },
+];
+
+/** Nearly every template. */
+const most: Values = { page: { enabled: true }, monitoring: { enabled: true }, shards: 2 };
+
+const refused: readonly (readonly [values: Values, why: string])[] = [
+  [{ image: {} }, 'image.repository is missing'],
+  [{ leaderElection: { enabled: false } }, 'leaderElection'],
+  [{ extraArgs: ['--no-lease'] }, 'extraArgs'],
+  [{ shards: 0 }, '/shards'],
+  [{ shards: 65 }, '/shards'],
+  [{ shards: 1.5 }, '/shards'],
+  [{ shardBy: 'label' }, '/shardBy'],
+  [{ watchNamespaces: ['--owner=x'] }, '/watchNamespaces/0'],
+  [{ image: { repository: 'a', digest: 'sha256:1' } }, '/image/digest'],
+  [{ image: { repository: 'a b' } }, '/image/repository'],
+  [{ page: { enabled: true, host: 'a\n- --listen=0.0.0.0:1' } }, '/page/host'],
+  [{ page: { enabled: true, host: 'a:' } }, '/page/host'],
+  [{ page: { enabled: true, token: 'x' } }, 'token'],
+  [{ networkPolicy: { extraPorts: ['443'] } }, '/networkPolicy/extraPorts/0'],
+  [{ notifications: { allowPrivate: 'yes' } }, '/notifications/allowPrivate'],
 ];
 
 test('the templates are as manifests/ and crds/ make them; else run `npm run charts`', () => {
@@ -65,8 +90,8 @@ test.skipIf(need).each(overlays)(
   },
 );
 
-test.skipIf(need)('the definitions are the same, but that Helm never removes them', () => {
-  const definitions = renderChart('fleetkeeper-crds');
+/** But that Helm never removes them. */
+function expectDefinitions(definitions: readonly Manifest[]): void {
   for (const { metadata } of definitions) {
     const { annotations } = metadata as { annotations?: Record<string, string> };
     expect(annotations?.['helm.sh/resource-policy']).toBe('keep');
@@ -74,39 +99,56 @@ test.skipIf(need)('the definitions are the same, but that Helm never removes the
     if (annotations && Object.keys(annotations).length === 0) Reflect.deleteProperty(metadata, 'annotations');
   }
   expect(byName(definitions)).toEqual(byName(ofKind(kustomized('.'), 'CustomResourceDefinition')));
+}
+
+test.skipIf(need)('the definitions are the same, but that Helm never removes them', () => {
+  expectDefinitions(renderChart('fleetkeeper-crds'));
 });
 
-test.skipIf(!isHelmHere).each([...overlays.map(([, values]) => values), ...others])(
-  'helm itself renders the same: %j',
-  (values) => {
-    const args = ['template', 'fleetkeeper', path.join(chartsFolder, 'fleetkeeper')];
-    const { status, stdout, stderr } = spawnSync(
-      'helm',
-      [...args, '--namespace', 'fleetkeeper-system', '--kube-version', '1.33.0', '--values', '-'],
-      { input: stringify({ image, ...values }), encoding: 'utf8' },
-    );
-    expect([status, stderr]).toEqual([0, '']);
-    expect(byName(manifestsIn(stdout))).toEqual(byName(rendered(values)));
-  },
-);
+/** What `helm template` prints, read as Kubernetes reads it: `yes` is true, and `010` is 8. */
+async function byHelm(chart: string, values: Values, namespace = 'fleetkeeper-system'): Promise<Manifest[]> {
+  const release = ['template', 'fleetkeeper', path.join(chartsFolder, chart), '--namespace', namespace];
+  const text = await helm([...release, '--kube-version', '1.33.0', '--values', '-'], JSON.stringify(values));
+  return manifestsIn(text, '1.1');
+}
+
+describe.skipIf(helmNeed)('Helm itself', () => {
+  test.skipIf(need).each(overlays)(
+    '%s: renders what kustomize does, with the values %j',
+    async (overlay, values) => {
+      expect(byName(await byHelm('fleetkeeper', { image, ...values }))).toEqual(byName(inChart(overlay)));
+    },
+  );
+
+  test.skipIf(need)('renders the same definitions', async () => {
+    expectDefinitions(await byHelm('fleetkeeper-crds', {}));
+  });
+
+  test.each([...overlays.map(([, values]) => values), ...others])(
+    'renders what the evaluator here does: %j',
+    async (values) => {
+      expect(byName(await byHelm('fleetkeeper', { image, ...values }))).toEqual(byName(rendered(values)));
+    },
+  );
+
+  test('renders what the evaluator here does in a namespace whose name is a number', async () => {
+    const manifests = await byHelm('fleetkeeper', { image, ...most }, '2026');
+    expect(byName(manifests)).toEqual(byName(rendered(most, '2026')));
+  });
+
+  test.each(refused)('refuses what the evaluator here does: %j', async (values, why) => {
+    await expect(byHelm('fleetkeeper', { image, ...values })).rejects.toThrow(why);
+  });
+
+  test.each(['fleetkeeper', 'fleetkeeper-crds'])('finds nothing wrong in %s', async (chart) => {
+    const given = chart === 'fleetkeeper' ? ['--set', 'image.repository=fleetkeeper'] : [];
+    const report = await helm(['lint', '--strict', path.join(chartsFolder, chart), ...given]);
+    expect(report).not.toMatch(/\[(WARNING|ERROR)\]/);
+  });
+});
 
 describe('values that are refused', () => {
-  test.each<readonly [values: Values, why: string]>([
-    [{ image: {} }, 'image.repository is missing'],
-    [{ leaderElection: { enabled: false } }, 'leaderElection'],
-    [{ extraArgs: ['--no-lease'] }, 'extraArgs'],
-    [{ shards: 0 }, '/shards'],
-    [{ shards: 65 }, '/shards'],
-    [{ shards: 1.5 }, '/shards'],
-    [{ shardBy: 'label' }, '/shardBy'],
-    [{ watchNamespaces: ['--owner=x'] }, '/watchNamespaces/0'],
-    [{ image: { repository: 'a', digest: 'sha256:1' } }, '/image/digest'],
-    [{ image: { repository: 'a b' } }, '/image/repository'],
-    [{ page: { enabled: true, host: 'a\n- --listen=0.0.0.0:1' } }, '/page/host'],
-    [{ page: { enabled: true, token: 'x' } }, 'token'],
-    [{ networkPolicy: { extraPorts: ['443'] } }, '/networkPolicy/extraPorts/0'],
-    [{ notifications: { allowPrivate: 'yes' } }, '/notifications/allowPrivate'],
-  ])('%j', (values, why) => {
+  test.each(refused)('%j', (values, why) => {
     expect(() => rendered(values)).toThrow(why);
   });
 
@@ -181,6 +223,11 @@ test('with watchNamespaces it may work there, and nowhere else', () => {
     page.filter(({ namespace, rule }) => namespace === undefined && !rule.verbs.includes('create')),
   ).toEqual([]);
   expect(pageCalls({ namespace: 'fleetkeeper-system', asksWho: true }).length).toBeGreaterThan(0);
+});
+
+test('a namespace of the release whose name is a number stays a name', () => {
+  const placed = rendered(most, '2026').filter(({ kind }) => !kind.startsWith('Cluster'));
+  expect(new Set(placed.map(({ metadata }) => metadata.namespace))).toEqual(new Set(['2026']));
 });
 
 test('a digest replaces the tag, and without both the version of the chart is the tag', () => {

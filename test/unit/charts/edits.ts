@@ -22,7 +22,7 @@ export function literally(text: string): string {
   return text.replaceAll('{{', () => '{{ "{{" }}');
 }
 
-/** In the namespace of the release, as kustomize places what has a namespace. */
+/** In the namespace of the release, as kustomize places what has a namespace. Its name may be a number. */
 export function placed(text: string): string {
   return text
     .split(/^---\n/m)
@@ -31,11 +31,11 @@ export function placed(text: string): string {
         ? document
         : document.replace(
             /^metadata:\n( {2}name: .*\n)/m,
-            (_, name: string) => `metadata:\n${name}  namespace: {{ $.Release.Namespace }}\n`,
+            (_, name: string) => `metadata:\n${name}  namespace: {{ $.Release.Namespace | quote }}\n`,
           ),
     )
     .join('---\n')
-    .replaceAll('namespace: fleetkeeper-system', () => 'namespace: {{ $.Release.Namespace }}');
+    .replaceAll('namespace: fleetkeeper-system', () => 'namespace: {{ $.Release.Namespace | quote }}');
 }
 
 export function when(condition: string, text: string): string {
