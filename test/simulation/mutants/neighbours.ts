@@ -95,7 +95,7 @@ export const neighbours: readonly Mutant[] = [
     breaks: 'a field that is taken out is of no concern any more',
     foundBy: ['S25'],
     crowd: 'neighbours',
-    seed: 7,
+    seed: 10,
     patch: () =>
       withRecords((record) => {
         const { httpPort: _port, command: _command, ...applied } = record.applied;

@@ -96,7 +96,7 @@ export const shedding: readonly Mutant[] = [
     breaks: 'work in a replica does not keep it when its fleet is limited by a budget',
     foundBy: ['FI3'],
     crowd: 'shedding',
-    seed: 8,
+    seed: 19,
     patch: withShedLook(({ replicas }) => ({
       replicas: replicas.map((each) => ({ ...each, protection: 'no' as const })),
     })),
