@@ -157,14 +157,14 @@ export class Money {
     return pricing && this.cost(handle, pricing);
   }
 
-  /** Of the given Accounts (`namespace/name`), the others that are the same account at the provider. */
-  sharing(name: string, accounts: Iterable<string>): string[] {
-    return this.#balances.others(name, accounts);
+  /** Other Accounts (`namespace/name`) that are the same account at the provider, also those that are gone. */
+  sharing(name: string): string[] {
+    return this.#balances.sharing(name);
   }
 
   /** Other Accounts with open requests that draw on the same balance. */
   #sharing(name: string): string[] {
-    return this.sharing(name, this.reservations.accounts());
+    return this.#balances.others(name, this.reservations.accounts());
   }
 
   /** An open request counts with its highest known cost. This includes all accounts that draw on the balance. */

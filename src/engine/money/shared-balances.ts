@@ -12,6 +12,9 @@ export class SharedBalances {
   readonly #store: Pick<StateStore, 'identityPin'>;
   /** By account: origin, and digest of the key. */
   readonly #keys = new Map<string, string>();
+  /** What an account drew on when it was seen last, and all that did. */
+  readonly #seen = new Map<string, string>();
+  readonly #drawing = new Map<string, Set<string>>();
 
   constructor(store: Pick<StateStore, 'identityPin'>) {
     this.#store = store;
@@ -20,6 +23,23 @@ export class SharedBalances {
   saw({ name, spec, keyDigest }: Pick<AccountHandle, 'name' | 'spec' | 'keyDigest'>): void {
     const digest = keyDigest();
     if (digest !== undefined) this.#keys.set(name, `${originOf(spec.url)} key ${digest}`);
+    this.#place(name, this.#balanceOf(name));
+  }
+
+  #place(name: string, balance: string): void {
+    const before = this.#seen.get(name);
+    if (before === balance) return;
+    const others = before === undefined ? undefined : this.#drawing.get(before);
+    others?.delete(name);
+    if (before !== undefined && others?.size === 0) this.#drawing.delete(before);
+    this.#seen.set(name, balance);
+    this.#drawing.set(balance, (this.#drawing.get(balance) ?? new Set()).add(name));
+  }
+
+  /** All others that were seen and share the balance of `name`, also those that are gone. Costs by their number. */
+  sharing(name: string): string[] {
+    const all = this.#drawing.get(this.#seen.get(name) ?? '') ?? [];
+    return [...all].filter((other) => other !== name);
   }
 
   /** The accounts among `accounts` that share the balance of `name`, without itself. */

@@ -12,6 +12,7 @@ import {
 } from '../../engine/plan/index.ts';
 import { defineKind, quotasOf, type AccountOfObject, type View } from '../../engine/index.ts';
 import {
+  accountKey,
   longestPollSeconds,
   parseObjectKey,
   stateTraitsOf,
@@ -57,7 +58,7 @@ function accountLook(view: AccountView): AccountLook {
     url,
     identity: handle?.identity.name,
     emailVerified: handle?.identity.emailVerified,
-    sharedWith: handle && read ? money.sharing(handle.name, namesOf(view.accounts.handles())) : [],
+    sharedWith: handle && read ? money.sharing(handle.name).filter((name) => isKnown(view, name)) : [],
     read: read && { ...read, at: read.receivedAt },
     quotas: read ? quotasOf(read) : [],
     payment: handle?.catalog.current?.payment.status,
@@ -122,8 +123,10 @@ function needsAccount(
   );
 }
 
-function namesOf(handles: Iterable<{ readonly name: string }>): string[] {
-  return Array.from(handles, ({ name }) => name);
+function isKnown({ accounts }: AccountView, account: string): boolean {
+  const { namespace, name } = parseObjectKey(accountKey(account));
+  const resolved = accounts.resolve(namespace, name);
+  return resolved.kind === 'usable' && resolved.handle.name === account;
 }
 
 function health(key: ObjectKey, { read, identity, sharedWith }: AccountFacts): Health {

@@ -138,5 +138,9 @@ test('Accounts for one account at the provider show it, but no name of another n
   expect(readyOf(fleet, 'team1')?.reason).toBe('SharedAccount');
   expect(readyOf(fleet, 'secret-project', 'lab')?.message).toContain('Accounts 2 of other namespaces');
   expect(JSON.stringify(readyOf(fleet, 'team0'))).not.toContain('secret-project');
+  const { 'secret.yaml': secret, 'a.yaml': own } = documents;
+  fleet.tell(desiredOf({ 'secret.yaml': secret, 'a.yaml': own }));
+  await fleet.clock.advance(120_000);
+  expect(readyOf(fleet, 'team0')).toMatchObject({ reason: 'Connected', message: '' });
   await fleet.manager.stop();
 });
