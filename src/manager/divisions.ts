@@ -2,11 +2,17 @@
  * How operators divide a cluster (`--shard`, `--shard-by`): the Lease of each part, who creates the tasks of Jobs and Pods, and what a new
  * operator does when others of another division are at work. Two divisions beside each other would give an object two managers.
  *
- *     start ── no Lease of another division is held ──> campaign for its own
- *           ── some are held ──> they are read again and again
- *                 ├── all were given back, or stood still for as long as they claim ──> campaign: their holders are gone
- *                 └── one was renewed meanwhile ──> refused (`UserError`): stop all operators first
- *           ── no answer ──> asked again
+ *     examine ── no Lease of another division is held ──> alone
+ *             ── some are held ──> they are read again and again
+ *                   ├── all were given back, or stood still for as long as they claim ──> alone: their holders are gone
+ *                   └── one was renewed meanwhile ──> refused (`UserError`): stop all operators first
+ *             ── no answer ──> asked again
+ *
+ * | examined                                        | because                                                                      |
+ * |-------------------------------------------------|------------------------------------------------------------------------------|
+ * | at the start; before that, it is not ready      | a rolling update to another division stands still, and the old one works on   |
+ * | after each Lease was taken, before anything else | of two that take their Leases at once, at least one sees that of the other   |
+ * | after a renewal failed for long                  | another division may have waited until this Lease stood still                 |
  *
  * Whether a Lease stands still is seen on this process's monotonic clock, as in kubernetes/election.ts. One that may not list Leases is an
  * installation of an earlier version: that is logged, and nothing is checked.
@@ -64,7 +70,7 @@ export async function refuseOtherDivision(options: DivisionOptions): Promise<voi
   if (first.length > 0)
     logger.info(
       { leases: first.map(({ name }) => name) },
-      'Leases of operators that divide the cluster in another way are held; this one waits until they have expired',
+      'Leases of operators that divide the cluster in another way are held; this one waits until they have expired. To wait no more at each start, delete those whose operators are gone: kubectl delete lease NAME',
     );
   const since = clock.monotonicMs();
   const known = new Map(first.map((lease) => [lease.name, lease]));

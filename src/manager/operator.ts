@@ -11,7 +11,7 @@
  * that it knows, and nothing else. When it holds the Lease again, it lists everything before it acts.
  */
 import type { EndpointProbe, PrometheusAddress, Transport, TransportLimits } from '../api/index.ts';
-import type { Clock, Random } from '../base/index.ts';
+import { messageOf, type Clock, type Random } from '../base/index.ts';
 import {
   createClusterSource,
   type ClusterDesiredSource,
@@ -74,6 +74,8 @@ export interface OperatorOptions {
   readonly metrics: Metrics;
 }
 
+const divisionUnknown = 'it is not known yet whether operators of another division are at work';
+
 /** Why it has ended. */
 export type OperatorEnd = 'stopped' | 'lost';
 
@@ -101,6 +103,8 @@ export class Operator {
   readonly #elected = Promise.withResolvers<void>();
   readonly #lost = Promise.withResolvers<string>();
   #manager: Manager | undefined;
+  /** No other division was at work when it was examined last. */
+  #isAlone = false;
   #sources: { readonly cluster: ClusterDesiredSource; readonly watched: WatchedSource } | undefined;
   /** Set while the Lease can't be renewed. Each isolation is a new object. */
   #isolation: { readonly reason: string } | undefined;
@@ -126,6 +130,7 @@ export class Operator {
   }
 
   get readiness(): readonly HealthCheck[] {
+    if (!this.#isAlone) return [{ name: 'division', problem: divisionUnknown }];
     if (!this.#manager) return [{ name: 'standby', problem: undefined }];
     return [...this.#manager.sourceReadiness, { name: 'lease', problem: this.#isolation?.reason }];
   }
@@ -150,17 +155,23 @@ export class Operator {
   async run(): Promise<OperatorEnd> {
     const { logger, api, stopped: signal, shard } = this.#options;
     const stopped = untilAborted(signal);
-    await refuseOtherDivision({ ...this.#options, signal });
-    if (signal.aborted) return 'stopped';
     this.#election.start();
     logger.info({ cluster: api.description, lease: leaseName(shard) }, 'waiting for the Lease');
     try {
+      await Promise.race([this.#examineDivision(), stopped]);
       await Promise.race([this.#elected.promise, stopped]);
+      // Another division may have come since.
+      await Promise.race([this.#examineDivision(), stopped]);
       if (signal.aborted) return 'stopped';
       return await this.#lead(stopped);
     } finally {
       await this.#election.stop();
     }
+  }
+
+  async #examineDivision(): Promise<void> {
+    await refuseOtherDivision({ ...this.#options, signal: this.#options.stopped });
+    this.#isAlone = true;
   }
 
   async #lead(stopped: Promise<void>): Promise<OperatorEnd> {
@@ -204,6 +215,12 @@ export class Operator {
   /** Takes in all edits and deletions of the meantime before anything is sent. */
   async #catchUp(): Promise<void> {
     const isolation = this.#isolation;
+    try {
+      await this.#examineDivision();
+    } catch (error) {
+      this.#lost.resolve(messageOf(error));
+      return;
+    }
     await this.#sources?.cluster.readAnew();
     await this.#sources?.watched.passedOn();
     // Isolated again meanwhile: the next renewal catches up.

@@ -4,7 +4,7 @@
  *
  * | `by`        | what is in one shard    | a fleet over several Accounts                                            |
  * |-------------|-------------------------|--------------------------------------------------------------------------|
- * | `account`   | each Account by itself  | can't be used (`InvalidSpec`): its replicas would have several managers   |
+ * | `account`   | each Account by itself  | can't be used (`InvalidSpec`) if they are in several shards               |
  * | `namespace` | all Accounts of one     | as without shards                                                        |
  */
 import { digestOf } from '../../base/index.ts';
@@ -55,19 +55,21 @@ export class ShardedEntries {
     const entry = this.#entries.get(key);
     if (!entry || !this.#shard) return entry;
     if (shardOfAccount(this.#accountOf(entry), this.#shard) !== this.#shard.index) return undefined;
-    return this.#shard.by === 'account' ? this.#ofOneAccount(entry) : entry;
+    return this.#shard.by === 'account' ? this.#ofOneShard(entry, this.#shard) : entry;
   }
 
   /** What it may have in the accounts of other shards, their operators would manage, too. */
-  #ofOneAccount(entry: ClusterEntry): ClusterEntry {
+  #ofOneShard(entry: ClusterEntry, shard: Shard): ClusterEntry {
     if (entry.read.is !== 'object') return entry;
     const known = this.#refused.get(entry);
     if (known) return known;
-    const accounts = traitsOf(entry.kind).accounts?.(entry.read.object.spec) ?? [];
-    if (accounts.length < 2) return entry;
+    const { namespace, spec } = entry.read.object;
+    const accounts = traitsOf(entry.kind).accounts?.(spec) ?? [];
+    const isElsewhere = (name: string) => shardOfAccount(`${namespace}/${name}`, shard) !== shard.index;
+    if (!accounts.some(isElsewhere)) return entry;
     const refused = refusedEntry(entry, {
       path: ['spec', 'placement', 'candidates'],
-      message: `they are in several accounts (${accounts.join(', ')}), and the operators divide the cluster by account, so each replica would have another manager`,
+      message: `the operators divide the cluster by account, and of the accounts of this fleet (${accounts.join(', ')}), ${accounts.filter(isElsewhere).join(', ')} are of another part, so its replicas would have several managers`,
       remedy: 'use one account, or run the operators with `--shard-by namespace`',
     });
     this.#refused.set(entry, refused);

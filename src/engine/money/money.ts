@@ -157,9 +157,9 @@ export class Money {
     return pricing && this.cost(handle, pricing);
   }
 
-  /** Other Accounts (`namespace/name`) that are the same account at the provider, also those that are gone. */
-  sharing(name: string): string[] {
-    return this.#balances.sharing(name);
+  /** At most `most` other Accounts (`namespace/name`) that are the same account at the provider, of those that are there. */
+  sharing(name: string, isThere: (other: string) => boolean, most: number): string[] {
+    return this.#balances.sharing(name, isThere, most);
   }
 
   /** Other Accounts with open requests that draw on the same balance. */

@@ -36,10 +36,22 @@ export class SharedBalances {
     this.#drawing.set(balance, (this.#drawing.get(balance) ?? new Set()).add(name));
   }
 
-  /** All others that were seen and share the balance of `name`, also those that are gone. Costs by their number. */
-  sharing(name: string): string[] {
-    const all = this.#drawing.get(this.#seen.get(name) ?? '') ?? [];
-    return [...all].filter((other) => other !== name);
+  /** Others that were seen and share the balance of `name`: at most `most`. Those that are not there any more are forgotten. */
+  sharing(name: string, isThere: (other: string) => boolean, most: number): string[] {
+    const found: string[] = [];
+    for (const other of this.#drawing.get(this.#seen.get(name) ?? '') ?? []) {
+      if (found.length === most) break;
+      if (other === name) continue;
+      if (isThere(other)) found.push(other);
+      else this.#forget(other);
+    }
+    return found;
+  }
+
+  #forget(name: string): void {
+    this.#drawing.get(this.#seen.get(name) ?? '')?.delete(name);
+    this.#seen.delete(name);
+    this.#keys.delete(name);
   }
 
   /** The accounts among `accounts` that share the balance of `name`, without itself. */

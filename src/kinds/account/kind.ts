@@ -58,7 +58,8 @@ function accountLook(view: AccountView): AccountLook {
     url,
     identity: handle?.identity.name,
     emailVerified: handle?.identity.emailVerified,
-    sharedWith: handle && read ? money.sharing(handle.name).filter((name) => isKnown(view, name)) : [],
+    sharedWith:
+      handle && read ? money.sharing(handle.name, (other) => isKnown(view, other), mostSharing) : [],
     read: read && { ...read, at: read.receivedAt },
     quotas: read ? quotasOf(read) : [],
     payment: handle?.catalog.current?.payment.status,
@@ -142,6 +143,9 @@ function health(key: ObjectKey, { read, identity, sharedWith }: AccountFacts): H
   return { ready: 'True', reason: 'Connected', message };
 }
 
+/** So many are looked for. */
+const mostSharing = 20;
+
 /** Whoever reads the object may not know of other namespaces. */
 function sharedText(key: ObjectKey, sharedWith: readonly string[]): string {
   const { namespace } = parseObjectKey(key);
@@ -151,7 +155,7 @@ function sharedText(key: ObjectKey, sharedWith: readonly string[]): string {
   const shown = [
     ...names.slice(0, 3),
     ...(names.length > 3 ? ['…'] : []),
-    ...(far > 0 ? [`${far} of other namespaces`] : []),
+    ...(far > 0 ? [`${far === mostSharing ? `${far} or more` : far} of other namespaces`] : []),
   ];
   return `the same account at the provider as the Accounts ${shown.join(', ')}: each has its own limiter, so give each its share in \`requests.perSecond\``;
 }

@@ -17,9 +17,9 @@ export function termsOf(spec: BudgetSpec, state: BudgetState): BudgetTerms {
 /** The part of them that is shown; of any spec, as far as it has numbers. */
 export function inForceOf(spec: Partial<BudgetSpec>, state: BudgetState): BudgetInForce {
   const { scope = scopeOf(spec) } = state;
-  const { limits = {}, mode = 'Gate' } = contentBefore(spec, state) ?? spec;
-  const numbers = Object.entries(limits).filter(([, limit]) => Number.isFinite(limit));
-  return { scope, limits: Object.fromEntries(numbers), mode };
+  const { limits, mode } = contentBefore(spec, state) ?? spec;
+  const numbers = Object.entries(limits ?? {}).filter(([, limit]) => Number.isFinite(limit));
+  return { scope, limits: Object.fromEntries(numbers), mode: mode ?? 'Gate' };
 }
 
 /** Of a document that is held, because it has another scope. */

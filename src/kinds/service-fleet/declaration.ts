@@ -23,9 +23,10 @@ export const serviceFleet = declareKind({
   alsoCalled: ['ReplicaSet', 'Fleet'],
   home: 'accountRef',
   accounts: ({ accountRef, placement }) => [
-    ...new Set(
-      placement?.candidates.map((each) => each.accountRef?.name ?? accountRef.name) ?? [accountRef.name],
-    ),
+    ...new Set([
+      accountRef.name,
+      ...(placement?.candidates ?? []).flatMap((each) => each.accountRef?.name ?? []),
+    ]),
   ],
   labelsOfOwned: ({ template }) => template.metadata.labels,
   ownedAt: (spec, { scaled }, atMs) => countAt(spec, atMs, scaled),

@@ -90,6 +90,8 @@ export class Announcer implements Notices {
   readonly #happened = new Map<ObjectKey, Occurrence[]>();
   /** Of what is open, for the message about its end. */
   readonly #names = new Map<string, ObjectKey>();
+  /** Hashes of stored occurrences whose objects were searched. */
+  readonly #sought = new Set<string>();
 
   constructor(options: AnnouncerOptions) {
     this.#options = options;
@@ -173,10 +175,12 @@ export class Announcer implements Notices {
     const { pageUrl, store } = this.#options;
     const { troubles = new Map<string, Trouble>() } = this.#watch;
     this.#rememberNames(state, troubles);
+    this.#findStored(key, state, happened);
     const names = (reason: string, hashes: readonly string[]) =>
       namesOf(reason, hashes, this.#names, () => this.#visible(key, store.everyKey()));
+    const objectOf = (hash: string) => this.#names.get(hash);
     this.#deliveries.offer(key, due, (each) =>
-      messageOf(each, { state, troubles, names, pageUrl, occurrence: happened.get(each.id) }),
+      messageOf(each, { state, troubles, names, objectOf, pageUrl, occurrence: happened.get(each.id) }),
     );
   }
 
@@ -188,6 +192,30 @@ export class Announcer implements Notices {
     }
     if (this.#names.size <= namesAtMost) return;
     for (const hash of this.#names.keys()) if (!troubles.has(hash)) this.#names.delete(hash);
+  }
+
+  /** The objects of what an earlier process saved: all of them by one walk, and each is searched once. */
+  #findStored(
+    key: ObjectKey,
+    { happened: stored = [] }: StoredNotification,
+    happened: ReadonlyMap<string, Occurrence>,
+  ): void {
+    const sought = stored.filter(
+      ({ id, hash }) =>
+        hash !== undefined && !happened.has(id) && !this.#names.has(hash) && !this.#sought.has(hash),
+    );
+    if (sought.length === 0) return;
+    if (this.#sought.size > namesAtMost) this.#sought.clear();
+    const hashes = new Set(sought.flatMap(({ hash }) => hash ?? []));
+    const about = new Set(sought.flatMap(({ reason }) => reason ?? []));
+    for (const hash of hashes) this.#sought.add(hash);
+    for (const each of this.#visible(key, this.#options.store.everyKey())) {
+      for (const reason of about) {
+        const hash = problemHash(each, reason);
+        if (hashes.delete(hash)) this.#names.set(hash, each);
+      }
+      if (hashes.size === 0) return;
+    }
   }
 
   #forget(key: ObjectKey): void {

@@ -48,6 +48,8 @@ export interface MessageSources {
   readonly troubles: ReadonlyMap<string, Trouble>;
   /** The objects behind hashes, as far as they are known. */
   readonly names: (reason: string, hashes: readonly string[]) => readonly ObjectKey[];
+  /** The object of an occurrence that an earlier process saved, by its hash; undefined: it is not known. */
+  readonly objectOf: (hash: string) => ObjectKey | undefined;
   readonly occurrence: Occurrence | undefined;
   readonly pageUrl: string | undefined;
 }
@@ -92,7 +94,7 @@ type Known = Pick<Occurrence, 'reason' | 'severity' | 'account' | 'message'> & {
 };
 
 /** What an earlier process saved of it. Its text is not known any more. */
-function storedOccurrence(due: DueMessage, { state, names }: MessageSources): Known | undefined {
+function storedOccurrence(due: DueMessage, { state, objectOf }: MessageSources): Known | undefined {
   const found = state.happened?.find(({ id }) => id === due.id);
   if (found?.reason === undefined || found.hash === undefined || !isReason(found.reason)) return undefined;
   return {
@@ -100,7 +102,7 @@ function storedOccurrence(due: DueMessage, { state, names }: MessageSources): Kn
     severity: reasons[found.reason].severity,
     account: found.account,
     message: 'it happened before a restart of Fleetkeeper, which does not know more about it',
-    objects: names(found.reason, [found.hash]),
+    objects: [objectOf(found.hash)].filter((key) => key !== undefined),
   };
 }
 

@@ -44,8 +44,10 @@ interface Noted {
   readonly after: IndexedRow | undefined;
 }
 
-/** A sort of all costs about as much as so many searches and moves: one for so many rows. */
-const rowsForEach = 8;
+/** A move costs by the number of rows, too. So a sort of `n` rows costs about as much as this many times √n searches and moves. */
+const movesForSort = 8;
+/** Somebody may never read it. */
+const mostNoted = 10_000;
 
 export class SortedRows {
   readonly #sort: Sort;
@@ -67,12 +69,15 @@ export class SortedRows {
     const key = (after ?? before)?.row.key;
     if (key === undefined) return;
     const noted = this.#noted.get(key);
-    this.#noted.set(key, { before: noted ? noted.before : before, after });
+    const known = noted ? noted.before : before;
+    if (known === undefined && after === undefined) this.#noted.delete(key);
+    else this.#noted.set(key, { before: known, after });
+    if (this.#noted.size > this.#placed.length + mostNoted) this.#settle();
   }
 
   #settle(): void {
     if (this.#noted.size === 0) return;
-    if (this.#noted.size * rowsForEach < this.#placed.length) {
+    if (this.#noted.size < movesForSort * Math.sqrt(this.#placed.length)) {
       for (const { before, after } of this.#noted.values()) this.#place(before, after);
     } else {
       const unchanged = this.#placed.filter(({ indexed }) => !this.#noted.has(indexed.row.key));

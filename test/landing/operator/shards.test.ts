@@ -85,6 +85,19 @@ test('by namespace, one operator serves all accounts of a namespace, and one tha
   expect((await plane.requests()).filter(isMutation)).toHaveLength(2);
 });
 
+test('of two divisions that begin at once, no two lead', async () => {
+  const folder = await temporaryFolder();
+  const plane = await new ControlPlane(folder, { accounts }).start();
+  const fleet = await createClusterFleet(folder);
+  await fleet.write('fleet.yaml', accountsOf(fleet.namespace, plane.url));
+  const both = [fleet.run('--shard', '0/2'), fleet.run('--log-level', 'info')];
+  const first = await Promise.race(both.map((each) => each.finished()));
+  expect(first.code).toBe(1);
+  expect(first.stderr).toContain('divides the cluster in another way');
+  const leading = both.filter(({ stderr }) => stderr.includes('"leading"'));
+  expect(leading.length).toBeLessThan(2);
+});
+
 test('an object that only our schema refuses is told so in its condition, and the others go on', async () => {
   const { fleet } = await createWorld();
   const window = { cron: '0 3 * * *', durationMinutes: 60, timeZone: 'Mars/Olympus_Mons' };

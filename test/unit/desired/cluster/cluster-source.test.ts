@@ -334,6 +334,28 @@ describe('a shard', () => {
     cluster.put('ServiceFleet', { metadata: { name: 'wide' }, spec });
   };
 
+  test('by account uses a fleet over several accounts that are all in its part', async () => {
+    const world = await WatchedCluster.with(overTwoAccounts, {
+      shard: { index: 0, count: 1, by: 'account' },
+    });
+    expect(world.latest.objects.has('ServiceFleet/default/wide')).toBe(true);
+  });
+
+  test('by account can not use a fleet whose own account is in its part, and whose only candidate is not', async () => {
+    const at = (name: string) => shardOf(`default/${name}`, 2);
+    const other = ['a', 'b', 'c', 'd', 'e'].find((name) => at(name) !== at('default')) ?? '';
+    const world = await WatchedCluster.with(
+      (cluster) => {
+        const candidates = [{ name: 'away', region: 'standard', accountRef: { name: other } }];
+        const template = { metadata: {}, spec: { ...serviceSpec(), region: undefined } };
+        const spec = { replicas: 2, template, placement: { candidates } };
+        cluster.put('ServiceFleet', { metadata: { name: 'far' }, spec });
+      },
+      { shard: { index: at('default'), count: 2, by: 'account' } },
+    );
+    expect(world.latest.unusable.has('ServiceFleet/default/far')).toBe(true);
+  });
+
   test('by account can not use a fleet over several accounts, whose replicas would have several managers', async () => {
     const worlds = await Promise.all(
       [0, 1].map((index) =>

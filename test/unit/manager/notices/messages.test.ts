@@ -48,6 +48,7 @@ function made(text: string, pageUrl?: string): Message {
     state,
     troubles: new Map([[hash, trouble(text)]]),
     names: () => [key],
+    objectOf: () => key,
     occurrence: undefined,
     pageUrl,
   });
@@ -94,7 +95,13 @@ test('a signature is HMAC-SHA256 over time and body', () => {
 
 test('what happened before a restart has its object and reason, and what is not known any more is no message', () => {
   const happening = { id: 'id', at, reason: 'BudgetPassed', account: 'shop/main', hash };
-  const sources = { troubles: new Map(), names: () => [key], occurrence: undefined, pageUrl: undefined };
+  const sources = {
+    troubles: new Map(),
+    names: () => [key],
+    objectOf: () => key,
+    occurrence: undefined,
+    pageUrl: undefined,
+  };
   const happened: DueMessage = { key: 'id', id: 'id', type: 'happened', at };
   expect(messageOf(happened, { ...sources, state: { happened: [happening] } })).toMatchObject({
     type: 'happened',
