@@ -53,6 +53,8 @@ export function isOfOtherDivision(name: string, shard: Shard | undefined): boole
 export interface DivisionOptions {
   readonly api: Pick<KubernetesApi, 'list' | 'namespace'>;
   readonly shard: Shard | undefined;
+  /** A Lease that claims less stands still for this long, too, before its holder is taken for gone. */
+  readonly leaseMs: number;
   readonly clock: Clock;
   readonly logger: Logger;
   readonly signal: AbortSignal;
@@ -65,7 +67,7 @@ const longestClaimMs = 60_000;
 
 /** Rejects with a `UserError` beside operators of another division. Resolves when there are none, or when `signal` is aborted. */
 export async function refuseOtherDivision(options: DivisionOptions): Promise<void> {
-  const { shard, clock, logger, signal } = options;
+  const { shard, leaseMs, clock, logger, signal } = options;
   const first = await othersNow(options);
   if (first.length > 0)
     logger.info(
@@ -78,7 +80,8 @@ export async function refuseOtherDivision(options: DivisionOptions): Promise<voi
     const renewed = others.find((lease) => known.get(lease.name)?.version !== lease.version);
     if (renewed) throw refusal(renewed, shard);
     const passedMs = clock.monotonicMs() - since;
-    if (others.every(({ durationMs }) => passedMs >= Math.min(durationMs, longestClaimMs))) return;
+    if (others.every(({ durationMs }) => passedMs >= Math.max(leaseMs, Math.min(durationMs, longestClaimMs))))
+      return;
     // oxlint-disable-next-line no-await-in-loop -- until it is known whether they are renewed
     await sleep(clock, everyMs, signal);
     // oxlint-disable-next-line no-await-in-loop -- until it is known whether they are renewed

@@ -176,28 +176,16 @@ describe('a message to a sink', () => {
     await gone;
   });
 
-  test('fails after ten seconds, when one byte of the head of its answer comes each second', async () => {
+  test.each([
+    ['one byte of the head of its answer comes each second', 'HTTP/1.1 200 OK\r\nx-slow: ', '.'],
+    ['only preliminary answers come', '', 'HTTP/1.1 103 Early Hints\r\n\r\n'],
+  ])('fails after ten seconds, when %s', async (_when, first, again) => {
     const clock = new ManualClock();
     let begun = (): void => undefined;
     const isThere = new Promise<void>((resolve) => (begun = resolve));
     const url = await raw((socket) => {
-      socket.write('HTTP/1.1 200 OK\r\nx-slow: ');
-      const drip = setInterval(() => socket.write('.'), 10);
-      socket.on('close', () => clearInterval(drip));
-      begun();
-    });
-    const answer = post(url, loopback, clock);
-    await isThere;
-    await clock.advance(sinkTimeoutMs);
-    expect(await answer).toEqual({ kind: 'failed', isTimeout: true });
-  });
-
-  test('fails after ten seconds, when only preliminary answers come', async () => {
-    const clock = new ManualClock();
-    let begun = (): void => undefined;
-    const isThere = new Promise<void>((resolve) => (begun = resolve));
-    const url = await raw((socket) => {
-      const drip = setInterval(() => socket.write('HTTP/1.1 103 Early Hints\r\n\r\n'), 10);
+      socket.write(first);
+      const drip = setInterval(() => socket.write(again), 10);
       socket.on('close', () => clearInterval(drip));
       begun();
     });

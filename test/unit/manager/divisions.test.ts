@@ -34,6 +34,7 @@ class Leases {
     refuseOtherDivision({
       api: { namespace: 'fleetkeeper-system', list: () => this.#list() },
       shard,
+      leaseMs: 15_000,
       clock: this.clock,
       logger: createLogger('info', { write: (line) => void this.log.push(line) }),
       signal: this.stop.signal,
