@@ -9,6 +9,8 @@ export interface Wanted {
   readonly apiMode: string;
   readonly volumeGb: number;
   readonly workerCpu: number;
+  /** The document of `api` does not name its volume any more, which stays attached. */
+  readonly isVolumeUnnamed?: boolean;
 }
 
 export const first: Wanted = { webImage: 'acme/web:1', apiMode: 'blue', volumeGb: 10, workerCpu: 1 };
@@ -36,7 +38,13 @@ export function access(url: string, pollSeconds: number): Record<string, string>
 }
 
 /** By the key of the object. */
-export function documents({ webImage, apiMode, volumeGb, workerCpu }: Wanted): Record<string, string> {
+export function documents({
+  webImage,
+  apiMode,
+  volumeGb,
+  workerCpu,
+  isVolumeUnnamed = false,
+}: Wanted): Record<string, string> {
   const service = (name: string, spec: object) =>
     document('ContainerService', name, { region: 'standard', resources: small, ...spec });
   return {
@@ -60,7 +68,7 @@ export function documents({ webImage, apiMode, volumeGb, workerCpu }: Wanted): R
       command: ['serve', '--fast'],
       httpPort: 8080,
       env: [{ name: 'MODE', value: apiMode }],
-      storage: { volumeRef: { name: 'data' } },
+      ...(!isVolumeUnnamed && { storage: { volumeRef: { name: 'data' } } }),
     }),
     'ContainerService/web': service('web', {
       geography: 'europe',

@@ -126,6 +126,9 @@ class FleetLife {
     const grown = { ...edited, volumeGb: 20 };
     this.#declare(documents(grown));
     await this.#phase('growth', grown);
+    const unnamed = { ...grown, volumeGb: 30, isVolumeUnnamed: true };
+    this.#declare(documents(unnamed));
+    await this.#phase('growth of a volume that its service does not name', unnamed);
     await this.#manager?.stop();
     await this.#startManager();
     await this.#quiet('another process');

@@ -236,7 +236,8 @@ export class ModelFleet {
     const record = this.record(serviceKey);
     const value = observation.kind === 'present' ? observation.value : undefined;
     let view: VolumeView = { kind: 'none' };
-    if (volume && spec.storage?.volumeRef) view = viewVolume(this.#volumeInputs(wanted, volume));
+    if (volume && (spec.storage?.volumeRef || this.#isAttached(value)))
+      view = viewVolume(this.#volumeInputs(wanted, volume));
     const owned = [...this.api.volumes.values()].some(
       ({ serviceId, mode }) => value && serviceId === value.id && mode !== 'independent',
     );
@@ -267,6 +268,12 @@ export class ModelFleet {
       remediations: { services: 1, underWay: 0 },
       nowMs: now,
     };
+  }
+
+  /** The volume may be attached to a service whose document does not name it any more. */
+  #isAttached(service: wire.Service | undefined): boolean {
+    const volume = this.api.volumes.get(this.record(volumeKey).externalId ?? '');
+    return service !== undefined && volume?.serviceId === service.id;
   }
 
   #volumeInputs({ word = false }: Wanted, spec: StorageVolumeSpec): VolumeInputs {

@@ -3,7 +3,7 @@ import type { AccountSnapshot } from '../../observed/index.ts';
 import type { Fleet } from '../../engine/index.ts';
 import { parseObjectKey } from '../../resources/index.ts';
 import type { ObjectRecord } from '../../state/index.ts';
-import { volumeOf } from './volume-object.ts';
+import { namedVolumeOf } from './volume-object.ts';
 
 /**
  * The other services that have to be deleted before `record` can be created anew with the volume that it names. Each
@@ -37,7 +37,7 @@ export function exchangeOf(
 function volumeToMoveTo(fleet: Fleet, record: ObjectRecord): string | undefined {
   const { spec, deleting } = fleet.planned(record, 'ContainerService');
   if (spec.replacement !== 'Recreate' || deleting) return undefined;
-  const volume = volumeOf(fleet, record, undefined);
+  const volume = namedVolumeOf(fleet, record);
   const wanted = spec.storage?.volumeId ?? (typeof volume === 'object' ? volume.externalId : undefined);
   const isThere = wanted === undefined || record.applied['volumeId'] === fleet.owner.digestKey.digest(wanted);
   return isThere ? undefined : wanted;

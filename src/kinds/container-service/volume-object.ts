@@ -4,18 +4,23 @@ import type { Fleet } from '../../engine/index.ts';
 import { objectKey, parseObjectKey } from '../../resources/index.ts';
 import type { ObjectRecord } from '../../state/index.ts';
 
-/** The one that the service refers to, or that stands for the volume attached to it. */
-export function volumeOf(
-  fleet: Fleet,
-  record: ObjectRecord,
-  service: wire.Service | undefined,
-): ObjectRecord | 'dangling' | undefined {
+/** The one that the document of the service refers to. `dangling`: there is no such object. */
+export function namedVolumeOf(fleet: Fleet, record: ObjectRecord): ObjectRecord | 'dangling' | undefined {
   const { store } = fleet;
   const { namespace } = parseObjectKey(record.key);
   const { storage } = fleet.planned(record, 'ContainerService').spec;
   if (storage?.volumeRef) {
     return store.record(objectKey('StorageVolume', namespace, storage.volumeRef.name)) ?? 'dangling';
   }
-  const id = storage?.volumeId ?? service?.volumeId ?? undefined;
-  return id === undefined ? undefined : store.recordOf(id);
+  return storage?.volumeId === undefined ? undefined : store.recordOf(storage.volumeId);
+}
+
+/** The one that is attached to a service whose document names no storage. Either of the two may show it (§2). */
+export function attachedVolumeOf(
+  { store }: Fleet,
+  { id, volumeId }: wire.Service,
+  volumes: ReadonlyMap<string, wire.Volume>,
+): ObjectRecord | undefined {
+  const attached = volumeId ?? [...volumes.values()].find(({ serviceId }) => serviceId === id)?.id;
+  return attached === undefined ? undefined : store.recordOf(attached);
 }

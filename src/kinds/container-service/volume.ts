@@ -12,7 +12,7 @@ import { exchangeOf } from './exchange.ts';
 import type { VolumeView } from './inputs.ts';
 import type { ServiceView } from './look.ts';
 import { attachable, keptVolume, namedVolume } from './storage.ts';
-import { volumeOf } from './volume-object.ts';
+import { attachedVolumeOf, namedVolumeOf } from './volume-object.ts';
 
 const path = ['spec', 'storage', 'volumeRef', 'name'];
 
@@ -24,8 +24,8 @@ export function volumeFor(
 ): VolumeView {
   const { fleet, object, record } = view;
   const { storage } = object.spec;
-  const volume = volumeOf(fleet, record, service);
-  if (volume === 'dangling') {
+  const named = namedVolumeOf(fleet, record);
+  if (named === 'dangling') {
     const name = storage?.volumeRef?.name ?? '';
     const { namespace } = parseObjectKey(record.key);
     const known = byNamespace(fleet.snapshot.objects, 'StorageVolume', namespace).map((one) => one.name);
@@ -35,6 +35,9 @@ export function volumeFor(
   }
   const isDeleted = isDeletedWith(view, leaving);
   const { account, snapshot } = view.seen;
+  const isUnnamed = storage?.volumeRef === undefined && storage?.volumeId === undefined;
+  const volume =
+    isUnnamed && service && snapshot ? attachedVolumeOf(fleet, service, snapshot.volumes) : named;
   if (storage?.volumeGb !== undefined && !service && snapshot) return keptVolumeOf(view, snapshot, isDeleted);
   if (!volume || !snapshot || !account) {
     const { volumeId } = storage ?? {};

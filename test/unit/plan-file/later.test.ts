@@ -6,7 +6,7 @@ import { planService } from '../../../src/kinds/container-service/plan.ts';
 import type { Plan, Step } from '../../../src/engine/plan/index.ts';
 import { stepFingerprint } from '../../../src/plan-file/fingerprint.ts';
 import { HiddenValues } from '../../../src/plan-file/index.ts';
-import { said, serviceKey, volumeKey } from '../../support/plan.ts';
+import { aSpec, aVolumeSpec, said, serviceKey, volumeKey } from '../../support/plan.ts';
 import {
   ModelFleet,
   anyChoices,
@@ -97,4 +97,13 @@ test('of a service with a volume that grows, or that it gets', async () => {
     runs,
   );
   expect(compared).toBeGreaterThan(10);
+});
+
+test('of a stopped service that is to run, while the volume grows that its document does not name any more', async () => {
+  const stopped = aSpec({ desiredState: 'Stopped', storage: { volumeRef: { name: 'dataset' } } });
+  const volume = (sizeGb: number) => aVolumeSpec({ sizeGb, expansion: 'PauseService' });
+  const fleet = new ModelFleet({ stopsAtOnce: false, shows: 'everything' });
+  const first = { service: stopped, volume: volume(10), word: true };
+  const then = { service: aSpec(), volume: volume(20), word: true };
+  expect(await expectForeseen(fleet, first, then)).toBe(true);
 });
