@@ -22,14 +22,14 @@ const longestFirst = [
   'dialects',
   'fleet:cluster',
   'fleet',
+  'processes',
   'servers',
   'unit',
   'page',
-  'processes',
 ];
 
-/** They wait for a minute and more. */
-const longest = /\/(docker|processes\/life)\.test\.ts$/;
+/** They wait for half a minute and more: begun last, they would leave a core without work at the end. */
+const longest = /\/(docker|processes\/(life|command-line))\.test\.ts$/;
 
 const rank = ({ moduleId, project }: TestSpecification) =>
   longest.test(moduleId) ? -2 : longestFirst.indexOf(project.name);
