@@ -32,7 +32,6 @@ import type { PassResult } from './decision.ts';
 import type { Reconciler } from './reconciler.ts';
 import { objectsOfJob } from './fleet/jobs.ts';
 import { ValuesWatch } from './admission/values-watch.ts';
-import { runWorkers } from './workers.ts';
 import { Workqueue, type QueueLane } from './workqueue.ts';
 import { isTakenIn } from './fleet/taken-in.ts';
 import { Sleepers } from './sleepers.ts';
@@ -53,8 +52,6 @@ export interface ControllerOptions {
   readonly metrics: Metrics;
   readonly money: Money;
   readonly workers: number;
-  /** Beside these, for what is new or edited and nothing else (workqueue.ts). */
-  readonly urgentWorkers: number;
   readonly mode: 'manage' | 'preview';
   /** Nothing can be saved or sent. Objects are rechecked when that ends (`resume`). */
   readonly isSuspended: () => boolean;
@@ -84,7 +81,7 @@ export class Controller {
   readonly #values: ValuesWatch;
   readonly #intake: Intake;
   #hasAdmitted = false;
-  #workers: Promise<void> | undefined;
+  #workers: Promise<void>[] = [];
   #lostWorkers = 0;
 
   constructor(options: ControllerOptions) {
@@ -101,14 +98,9 @@ export class Controller {
   }
 
   start(): void {
-    const { workers, urgentWorkers, metrics, logger } = this.#options;
-    for (const controller of managedKinds) metrics.workerLimit.set({ controller }, workers + urgentWorkers);
-    const onLost = (error: unknown) => {
-      this.#lostWorkers += 1;
-      logger.fatal({ note: messageOf(error), stack: (error as Error).stack }, 'worker lost');
-    };
-    const pass = (key: ObjectKey) => this.#passOnce(key);
-    this.#workers = runWorkers(this.#queue, { workers, urgentWorkers }, pass, onLost);
+    const { workers, metrics } = this.#options;
+    for (const controller of managedKinds) metrics.workerLimit.set({ controller }, workers);
+    this.#workers = Array.from({ length: workers }, () => this.#work());
   }
 
   /** No worker has been lost. */
@@ -125,7 +117,7 @@ export class Controller {
   async stop(): Promise<void> {
     await this.#intake.stop();
     await this.#queue.stop();
-    await this.#workers;
+    await Promise.all(this.#workers);
     await storeLastCounts(this.#options, (key) => this.#passOnce(key));
   }
 
@@ -319,6 +311,23 @@ export class Controller {
     if (templates.kind !== 'read') return;
     if (![...changedIds].some((id) => templates.items.has(id) && !store.recordOf(id))) return;
     for (const key of this.#members.usersOfBuiltIns(handle)) this.#enqueue(key, 'resync');
+  }
+
+  async #work(): Promise<void> {
+    try {
+      for (;;) {
+        const key = await this.#queue.take();
+        if (key === undefined) return;
+        try {
+          await this.#passOnce(key);
+        } finally {
+          this.#queue.done(key);
+        }
+      }
+    } catch (error) {
+      this.#lostWorkers += 1;
+      this.#options.logger.fatal({ note: messageOf(error), stack: (error as Error).stack }, 'worker lost');
+    }
   }
 
   async #passOnce(key: ObjectKey): Promise<void> {

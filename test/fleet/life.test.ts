@@ -215,6 +215,20 @@ test('a volume attached to a running service grows only after the service is pau
   ]);
 });
 
+test('a service whose document names its volume no more does not wait for that, while it waits to be deleted', async () => {
+  const { fleet } = await world(20);
+  await fleet.write('data.yaml', [volume('data', { deletionPolicy: 'Delete' })]);
+  await fleet.write('db.yaml', [service('db', { storage: { volumeRef: { name: 'data' } } })]);
+  fleet.run();
+  await fleet.untilReady(2);
+  await fleet.write('db.yaml', [service('db', { desiredState: 'Stopped' })]);
+  await fleet.untilReady(2);
+  await fleet.remove('data.yaml');
+  await fleet.until('StorageVolume/data', 'Reconciling', 'True', 'Attached');
+  await fleet.write('db.yaml', [service('db', { desiredState: 'Running' })]);
+  await fleet.until('ContainerService/db', 'Ready', 'True', 'Running');
+});
+
 test('without leave to pause, a growing attached volume is held and says what to do', async () => {
   const { plane, fleet } = await world();
   const documents = (sizeGb: number) => [

@@ -39,6 +39,7 @@ import type { AccountHandle } from '../accounts.ts';
 import { massChangeAdvice } from './advice.ts';
 import { LastReadings } from './last-readings.ts';
 import { ownerGate, pathInOwner } from './derived.ts';
+import { LeavingObjects } from './leaving.ts';
 import { ManagedIds } from './managed-ids.ts';
 import { isTakenIn, knownSpec } from './taken-in.ts';
 
@@ -83,6 +84,7 @@ export class Fleet {
   behind: 'first' | 'newer' | undefined;
   /** Makes the owned objects follow from the records as they are now. Resolves when that is durable. */
   rederive: () => Promise<void> = async () => {};
+  readonly leaving: LeavingObjects;
   readonly #managedIds: ManagedIds;
   readonly #readBrakes = new WeakMap<AccountSnapshot, Gate | 'none'>();
 
@@ -95,6 +97,7 @@ export class Fleet {
   ) {
     this.#wallMs = wallMs;
     this.store = store;
+    this.leaving = new LeavingObjects(store);
     this.#managedIds = new ManagedIds(store);
     this.owner = owner;
     this.#source = { snapshot, brakes: new Map(), lingering: new Map() };

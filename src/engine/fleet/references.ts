@@ -3,7 +3,6 @@ import type { wire } from '../../api/index.ts';
 import { byAccountRef, byKind, referredKeys, type Referring } from '../../desired/index.ts';
 import type { Listing, Lists } from '../../observed/index.ts';
 import {
-  accountNamed,
   managedKinds,
   parseObjectKey,
   traitsOf,
@@ -12,7 +11,6 @@ import {
 } from '../../resources/index.ts';
 import type { AccountHandle, Accounts } from '../accounts.ts';
 import type { Fleet } from './fleet.ts';
-import { recordsNear } from './members.ts';
 
 /** The lists of an account that a fleet needs. */
 export function listsOf(fleet: Fleet, accounts: Accounts, account: AccountHandle): Lists {
@@ -27,9 +25,8 @@ export function listsOf(fleet: Fleet, accounts: Accounts, account: AccountHandle
   const declared = (list: keyof Lists) =>
     usersOfLists.some((kind) => among(kind).some((user) => usedLists(user).has(list) && isHere(user)));
   // Removed objects still have to be deleted at the provider.
-  const leaving = recordsNear(fleet.store, account).flatMap((record): Referring[] => {
+  const leaving = fleet.leaving.near(objects, account).flatMap((record): Referring[] => {
     const { kind, namespace: home } = parseObjectKey(record.key);
-    if (accountNamed(record.key) !== undefined || objects.has(record.key)) return [];
     const spec = fleet.specOf(record);
     return spec ? [{ kind, namespace: home, spec }] : [];
   });

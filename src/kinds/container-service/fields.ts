@@ -89,8 +89,11 @@ export function sleepField(spec: ContainerServiceSpec, service: wire.Service | u
  */
 export function immutableFields(inputs: ServiceInputs, service: wire.Service | undefined): Field[] {
   const { spec } = inputs.object;
-  const volumeId =
-    inputs.volume.kind === 'problem' || inputs.volume.kind === 'none' ? undefined : inputs.volume.id;
+  const { volume } = inputs;
+  const isNamed = spec.storage?.volumeRef !== undefined || spec.storage?.volumeId !== undefined;
+  // What a service has is only compared with what its document names.
+  const isWanted = isNamed || service === undefined;
+  const volumeId = volume.kind === 'problem' || volume.kind === 'none' || !isWanted ? undefined : volume.id;
   const named = spec.adopt ? spec.serviceName : remoteName('ContainerService', inputs.object.name, spec);
   return [
     nameField(inputs, named, service?.name),

@@ -15,12 +15,13 @@ export function namedVolumeOf(fleet: Fleet, record: ObjectRecord): ObjectRecord 
   return storage?.volumeId === undefined ? undefined : store.recordOf(storage.volumeId);
 }
 
-/** The one that is attached to a service whose document names no storage. Either of the two may show it (§2). */
-export function attachedVolumeOf(
+/** Those that are attached to a service whose document names no storage. Either of the two may show it (§2). */
+export function attachedVolumesOf(
   { store }: Fleet,
   { id, volumeId }: wire.Service,
   volumes: ReadonlyMap<string, wire.Volume>,
-): ObjectRecord | undefined {
-  const attached = volumeId ?? [...volumes.values()].find(({ serviceId }) => serviceId === id)?.id;
-  return attached === undefined ? undefined : store.recordOf(attached);
+): ObjectRecord[] {
+  const attached = [...volumes.values()].filter(({ serviceId }) => serviceId === id).map((each) => each.id);
+  const ids = new Set(volumeId ? [volumeId, ...attached] : attached);
+  return [...ids].flatMap((each) => store.recordOf(each) ?? []);
 }

@@ -12,7 +12,7 @@ import { exchangeOf } from './exchange.ts';
 import type { VolumeView } from './inputs.ts';
 import type { ServiceView } from './look.ts';
 import { attachable, keptVolume, namedVolume } from './storage.ts';
-import { attachedVolumeOf, namedVolumeOf } from './volume-object.ts';
+import { attachedVolumesOf, namedVolumeOf } from './volume-object.ts';
 
 const path = ['spec', 'storage', 'volumeRef', 'name'];
 
@@ -24,8 +24,10 @@ export function volumeFor(
 ): VolumeView {
   const { fleet, object, record } = view;
   const { storage } = object.spec;
-  const named = namedVolumeOf(fleet, record);
-  if (named === 'dangling') {
+  const isUnnamed = storage?.volumeRef === undefined && storage?.volumeId === undefined;
+  if (isUnnamed && service) return attachedVolume(view, service);
+  const volume = namedVolumeOf(fleet, record);
+  if (volume === 'dangling') {
     const name = storage?.volumeRef?.name ?? '';
     const { namespace } = parseObjectKey(record.key);
     const known = byNamespace(fleet.snapshot.objects, 'StorageVolume', namespace).map((one) => one.name);
@@ -35,9 +37,6 @@ export function volumeFor(
   }
   const isDeleted = isDeletedWith(view, leaving);
   const { account, snapshot } = view.seen;
-  const isUnnamed = storage?.volumeRef === undefined && storage?.volumeId === undefined;
-  const volume =
-    isUnnamed && service && snapshot ? attachedVolumeOf(fleet, service, snapshot.volumes) : named;
   if (storage?.volumeGb !== undefined && !service && snapshot) return keptVolumeOf(view, snapshot, isDeleted);
   if (!volume || !snapshot || !account) {
     const { volumeId } = storage ?? {};
@@ -46,6 +45,26 @@ export function volumeFor(
     return namedVolume(canonicalId(volumeId), object.spec, snapshot.volumes, isDeleted);
   }
   return volumeOfObject(view, volume, { account, snapshot }, service, isDeleted);
+}
+
+/**
+ * The service has it, and its document names none any more. So nothing is compared with it, and it holds nothing: the service only waits
+ * while it is not ready, and pauses for its growth. One that is to be deleted waits for the service, which does not wait for it.
+ */
+function attachedVolume(view: ServiceView, service: wire.Service): VolumeView {
+  const { account, snapshot } = view.seen;
+  if (!account || !snapshot) return { kind: 'none' };
+  const { store, fleet } = view;
+  for (const volume of attachedVolumesOf(fleet, service, snapshot.volumes)) {
+    const isDoubtful = (volume.unproven && !store.ownerConfirmed) || volume.distrusted !== undefined;
+    const { kind } = parseObjectKey(volume.key);
+    if (kind !== 'StorageVolume' || volume.account !== account.name || isDoubtful) continue;
+    const inputs = volumeInputs(view, volume, account, snapshot);
+    if (inputs.object.deleting) continue;
+    const shown = viewVolume({ ...inputs, driftBrake: view.driftBrake(volume.key) });
+    if (shown.kind === 'growing' || shown.kind === 'not-ready') return shown;
+  }
+  return { kind: 'none' };
 }
 
 type IsDeleted = ((user: string) => boolean) | undefined;

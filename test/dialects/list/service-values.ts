@@ -161,6 +161,12 @@ const forms: readonly Dialect[] = [
     ...service(without('volumeId')),
   },
   {
+    name: 'volume-of-service-null',
+    silence: 'fields of a service that are not named',
+    plays: '`volumeId: null` of each service: only the volume shows who uses it',
+    ...service((record) => ({ ...record, volumeId: null })),
+  },
+  {
     name: 'sleep-zero',
     silence: 'sleep policy',
     plays: '`sleepAfterMinutes: 0` for "never"',
