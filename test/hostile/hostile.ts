@@ -226,12 +226,21 @@ async function sizeMbOf(folder: string): Promise<number> {
   return sizes.reduce((sum, size) => sum + size) / 1e6;
 }
 
+/** By their messages; names in them count as one. */
 function warningsOf(log: string): Record<string, number> {
   const counts: Record<string, number> = {};
-  for (const [, message = ''] of log.matchAll(/"msg":"((?:[^"\\]|\\.)*)"/g)) {
+  for (const line of log.split('\n').filter((text) => text.startsWith('{'))) {
+    const { msg, error = '', err } = JSON.parse(line) as LogLine;
+    const message = `${msg}: ${error || (err?.message ?? '')}`.replaceAll(/[0-9a-f]{8}[-0-9a-f]{8,}/g, 'ID');
     counts[message] = (counts[message] ?? 0) + 1;
   }
   return counts;
+}
+
+interface LogLine {
+  readonly msg: string;
+  readonly error?: string;
+  readonly err?: { readonly message?: string };
 }
 
 class Attacker {

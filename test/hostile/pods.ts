@@ -53,7 +53,7 @@ const stopped = 2;
 const living = 3;
 
 /** Few enough that all of them run on a node of two cores beside the victim's. */
-export const attackersQuota = { services: 20, cpu: 0.5, memoryGb: 1, storageGb: 40 };
+export const attackersQuota = { services: 16, cpu: 0.8, memoryGb: 1, storageGb: 40 };
 
 const command = (script: string) => ['sh', '-c', `trap "exit 0" TERM; ${script}; sleep 100000 & wait`];
 
@@ -63,7 +63,7 @@ export function serviceOfAttacker(image: string): AttackersService {
     name: 'a',
     region: 'economy',
     image,
-    resources: { gpuCount: 0, cpu: 0.02, memoryGb: 1 / 32 },
+    resources: { gpuCount: 0, cpu: 0.05, memoryGb: 1 / 32 },
     command: command('yes | head -c 2000000'),
   };
 }

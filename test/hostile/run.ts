@@ -32,7 +32,8 @@ try {
     quietMs: Number(values['quiet-seconds']) * 1000,
     attackMs: Number(values.minutes) * 60_000,
     folder,
-    quietFloorMs: 0,
+    // Where Pods are started on the same machine, they take the processor of whoever answers.
+    quietFloorMs: pods ? 25 : 0,
     ...(pods && { pods }),
   });
   tell(
