@@ -198,8 +198,8 @@ describe.skipIf(isUnasked)('control plane, operator and fleet in one cluster', (
     expect(await uidOf('late')).toBe('undefined');
     await timed('awake', async () => {
       await apply('late', sleeping(0));
-      const runs = '--for=jsonpath={.status.conditions[?(@.type=="Ready")].reason}=Running';
-      await shop('wait', runs, 'containerservice/late', '--timeout=120s');
+      const isAwake = '--for=jsonpath={.status.conditions[?(@.type=="Ready")].reason}=Running';
+      await shop('wait', isAwake, 'containerservice/late', '--timeout=120s');
     });
     expect(['undefined', before]).not.toContain(await uidOf('late'));
     expect(await tenantPods()).toHaveLength(3);
