@@ -55,16 +55,17 @@ const living = 3;
 /** Few enough that all of them run on a node of two cores beside the victim's. */
 export const attackersQuota = { services: 16, cpu: 0.8, memoryGb: 1, storageGb: 40 };
 
-const command = (script: string) => ['sh', '-c', `trap "exit 0" TERM; ${script}; sleep 100000 & wait`];
+/** Ends when it is asked to, at once. */
+const command = (script: string) => ['sh', '-c', `trap "exit 0" TERM; ${script} & sleep 100000 & wait`];
 
-/** It writes, so that there is something to read. */
+/** It writes 2 MB in long lines, so that there is something to read. */
 export function serviceOfAttacker(image: string): AttackersService {
   return {
     name: 'a',
     region: 'economy',
     image,
     resources: { gpuCount: 0, cpu: 0.05, memoryGb: 1 / 32 },
-    command: command('yes | head -c 2000000'),
+    command: command(`yes "$(head -c 1000 /dev/zero | tr '\\0' x)" | head -c 2000000`),
   };
 }
 
