@@ -17,7 +17,7 @@ import type { Victim } from './victim.ts';
 
 export interface PodOptions {
   readonly kubeconfig: string;
-  /** Has `sh`, `sleep` and `yes`. Where its name begins with `localhost/`, the nodes have it already. */
+  /** Has `sh`, `sleep`, `yes`, `head` and `tr`. Where its name begins with `localhost/`, the nodes have it already. */
   readonly image: string;
 }
 
