@@ -22,14 +22,14 @@ const longestFirst = [
   'dialects',
   'fleet:cluster',
   'fleet',
+  'processes',
   'servers',
   'unit',
   'page',
-  'processes',
 ];
 
-/** They wait for a minute and more. */
-const longest = /\/(docker|processes\/life)\.test\.ts$/;
+/** They wait for half a minute and more: begun last, they would leave a core without work at the end. */
+const longest = /\/(docker|processes\/(life|command-line))\.test\.ts$/;
 
 const rank = ({ moduleId, project }: TestSpecification) =>
   longest.test(moduleId) ? -2 : longestFirst.indexOf(project.name);
@@ -55,7 +55,11 @@ const hangsMs = 120_000;
 /** On two cores, so that both are busy while one of them waits for processes, sockets and clocks. */
 const everydayWorkers = 3;
 
+/** Each worker would compile the same files anew. */
+const setupFiles = ['test/support/compile-cache.ts'];
+
 const inProcess = {
+  setupFiles,
   testTimeout: hangsMs,
   // Files share nothing that they change; loading the libraries anew for each would take longer than the tests.
   isolate: false,
@@ -69,6 +73,7 @@ const inProcess = {
 const simulating = { ...inProcess, isolate: true, execArgv: ['--max-semi-space-size=64'] };
 
 const withProcesses = {
+  setupFiles,
   globalSetup: ['test/support/processes/build.ts', 'test/support/processes/kubebuilder.ts'],
   testTimeout: hangsMs,
   hookTimeout: 60_000,

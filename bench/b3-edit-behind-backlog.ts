@@ -6,12 +6,14 @@ import { performance } from 'node:perf_hooks';
 import { setTimeout as delay } from 'node:timers/promises';
 import { Limiter, priorities } from '../src/api/limiter.ts';
 import { holdProcess, systemClock } from '../src/base/index.ts';
+import { runWorkers } from '../src/engine/workers.ts';
 import { Workqueue, type QueueLane } from '../src/engine/workqueue.ts';
 import { createMetrics } from '../src/telemetry/index.ts';
 import type { Benchmark, BenchmarkOptions } from './support/benchmark.ts';
 import { quantile, shown, type Row } from './support/report.ts';
 
 const workers = 16;
+const urgentWorkers = 2;
 const perSecond = 20;
 const burst = 40;
 /** How long a request takes to be answered. */
@@ -43,7 +45,14 @@ class Engine {
       systemClock,
       metrics,
     );
-    for (let worker = 0; worker < workers; worker += 1) void this.#work();
+    void runWorkers(
+      this.#queue,
+      { workers, urgentWorkers },
+      (key) => this.#pass(key),
+      (error) => {
+        throw error;
+      },
+    );
   }
 
   fill(backlog: number): void {
@@ -63,13 +72,6 @@ class Engine {
     const stopped = this.#queue.stop();
     this.#limiter.close();
     await stopped;
-  }
-
-  async #work(): Promise<void> {
-    for (let key = await this.#queue.take(); key !== undefined; key = await this.#queue.take()) {
-      await this.#pass(key);
-      this.#queue.done(key);
-    }
   }
 
   async #pass(key: string): Promise<void> {
@@ -156,6 +158,6 @@ async function run({ repetitions, quick }: BenchmarkOptions): Promise<Row[]> {
 export const editBehindBacklog: Benchmark = {
   id: 'B3',
   title: 'an edit behind a backlog',
-  workload: `200 edits, at random moments, behind 10,000 resyncs of a request each at R = ${perSecond}/s, ${workers} workers`,
+  workload: `200 edits, at random moments, behind 10,000 resyncs of a request each at R = ${perSecond}/s, ${workers} workers and ${urgentWorkers} for edits`,
   run,
 };

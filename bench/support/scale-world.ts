@@ -4,7 +4,7 @@
  * busy machine does not matter.
  */
 import pino from 'pino';
-import type { HttpReply, HttpRequest, Transport } from '../../src/api/index.ts';
+import type { Transport } from '../../src/api/index.ts';
 import { digestKey, systemClock, systemRandom } from '../../src/base/index.ts';
 import { createClusterSource, type DesiredSnapshot } from '../../src/desired/index.ts';
 import { Manager, collectFleetMetrics, watchedByStore } from '../../src/manager/index.ts';
@@ -17,6 +17,7 @@ import { ClusterStore } from '../../src/state/index.ts';
 import { createMetrics } from '../../src/telemetry/index.ts';
 import { replaced } from '../../test/simulation/mutants/tools.ts';
 import { MemoryCluster, base64 } from '../../test/support/memory-cluster.ts';
+import { ScaleProvider, idOf, image, resources } from './scale-provider.ts';
 
 export interface ScaleWorkload {
   readonly accounts: number;
@@ -25,43 +26,39 @@ export interface ScaleWorkload {
   readonly budgetsPerAccount?: number;
   /** Each account has one more, for which half of its services would have to be stopped. */
   readonly shedding?: true;
+  /** Protected tasks of services of the first account; default none. */
+  readonly tasks?: number;
+  /** Of a provider in another process (scale-provider.ts); by default it is in this one. */
+  readonly url?: string;
 }
 
 /** Never reached. */
 const limits = { hourlyMicros: 1_000_000_000, monthlyMicros: 1_000_000_000_000_000 };
 
 const logger = pino({ level: 'silent' });
-const resources = { gpuCount: 0, cpu: 1, memoryGb: 1 };
-const image = 'ghcr.io/acme/app:1';
-const host = 'https://provider.example';
+const inThisProcess = 'https://provider.example';
 /** Nobody reads by himself. */
 const pollSeconds = 3600;
 const namespacesOfAccounts = (account: number) => `team-${account}`;
 
-function digits(value: number, length: number): string {
-  return value.toString(16).padStart(length, '0');
-}
-
-function idOf(account: number, service: number): string {
-  return `${digits(account, 8)}-0000-4000-8000-${digits(service, 12)}`;
-}
-
 export class ScaleWorld {
   readonly #workload: ScaleWorkload;
   readonly #cluster = new MemoryCluster();
-  readonly #bodies: string[];
+  readonly #provider: ScaleProvider;
   readonly #waiting = new Map<ObjectKey, () => void>();
   readonly #metrics = createMetrics();
   readonly #manager: Manager;
   #budgets: Budgets | undefined;
   #reservations: Reservations | undefined;
   #passes = 0;
-  #balance = 1e12;
+  #lastPassAtMs = 0;
   #edits = 0;
+  /** Milliseconds that it took. */
+  startMs = 0;
 
   private constructor(workload: ScaleWorkload) {
     this.#workload = workload;
-    this.#bodies = Array.from({ length: workload.accounts }, (_, account) => this.#servicesOf(account));
+    this.#provider = new ScaleProvider(workload);
     this.#declare();
     const keep = (money: Money, budgets: Budgets) => {
       this.#budgets = budgets;
@@ -93,13 +90,14 @@ export class ScaleWorld {
       store,
       environment: { url: undefined, apiKey: () => undefined },
       ...parts,
-      createTransport: () => this.#transport(),
+      ...(workload.url === undefined && { createTransport: () => this.#transport() }),
       settleMs: 5000,
       grace: { goneMs: 1000, ...defaultShortenedGrace },
       allowMassChange: false,
       mode: 'manage',
       onPass: (key) => {
         this.#passes += 1;
+        this.#lastPassAtMs = performance.now();
         const done = this.#waiting.get(key);
         this.#waiting.delete(key);
         done?.();
@@ -110,8 +108,10 @@ export class ScaleWorld {
   /** All accounts have been read, and each object has had its passes. */
   static async start(workload: ScaleWorkload): Promise<ScaleWorld> {
     const world = new ScaleWorld(workload);
+    const startedAtMs = performance.now();
     await world.#manager.start();
     await world.#quiet();
+    world.startMs = world.#lastPassAtMs - startedAtMs;
     const unready = [...world.#manager.store.records()].filter(
       ({ status }) => status?.conditions.find(({ type }) => type === 'Ready')?.status !== 'True',
     );
@@ -190,7 +190,7 @@ export class ScaleWorld {
       this.#cluster.put('Account', {
         metadata: { name: 'default', namespace },
         spec: {
-          url: host,
+          url: this.#workload.url ?? inThisProcess,
           credentialsSecretRef: { name: 'compute', key: 'apiKey' },
           pollSeconds,
           requests: { perSecond: 1000, burst: 1000, concurrency: 8 },
@@ -198,6 +198,7 @@ export class ScaleWorld {
       });
       for (let service = 0; service < servicesPerAccount; service += 1)
         this.#putService(account, service, {});
+      if (account === 0) this.#declareTasks(namespace);
       for (let budget = 0; budget < budgetsPerAccount; budget += 1) {
         const scope = budget % 2 === 0 ? { namespace: true } : { accountRef: { name: 'default' } };
         const metadata = { name: `budget-${budget}`, namespace };
@@ -211,6 +212,14 @@ export class ScaleWorld {
     }
   }
 
+  #declareTasks(namespace: string): void {
+    const { tasks = 0, servicesPerAccount } = this.#workload;
+    for (let task = 0; task < tasks; task += 1) {
+      const spec = { serviceRef: { name: `service-${task % servicesPerAccount}` } };
+      this.#cluster.put('ProtectedTask', { metadata: { name: `task-${task}`, namespace }, spec });
+    }
+  }
+
   #putService(account: number, service: number, annotations: Record<string, string>): void {
     this.#cluster.put('ContainerService', {
       metadata: { name: `service-${service}`, namespace: namespacesOfAccounts(account), annotations },
@@ -218,45 +227,14 @@ export class ScaleWorld {
     });
   }
 
-  #servicesOf(account: number): string {
-    const services = Array.from({ length: this.#workload.servicesPerAccount }, (_, service) => ({
-      id: idOf(account, service),
-      name: `service-${service}`,
-      state: 'running',
-      revision: 1,
-      region: 'standard',
-      geography: 'auto-7',
-      image,
-      command: null,
-      httpPort: null,
-      resources,
-      environmentNames: [],
-      volumeId: null,
-      sleepAfterMinutes: null,
-      hourlyMicros: 1,
-      endpoint: `https://service-${service}.example`,
-    }));
-    return JSON.stringify(services);
-  }
-
   #transport(): Transport {
-    return { exchange: async (request) => this.#answer(request), close: async () => {} };
+    return {
+      exchange: async ({ url, headers, body }) => {
+        const { pathname } = new URL(url);
+        const text = this.#provider.answer(pathname, headers['authorization'], body);
+        return { kind: 'reply', status: 200, retryAfter: undefined, body: text };
+      },
+      close: async () => {},
+    };
   }
-
-  #answer({ url, headers }: HttpRequest): HttpReply {
-    const { pathname } = new URL(url);
-    const account = Number((headers['authorization'] ?? '').replace('Bearer ', ''));
-    if (pathname === '/api/me') return reply(`{"id":"account-${account}","emailVerified":true}`);
-    if (pathname === '/api/account') {
-      this.#balance -= 1;
-      return reply(
-        `{"balanceMicros":${this.#balance},"currency":"USD","services":${this.#bodies[account]},"volumes":[],"ledger":[]}`,
-      );
-    }
-    return reply('{"regions":[],"templates":[],"gpuCatalog":[],"currency":"USD"}');
-  }
-}
-
-function reply(body: string): HttpReply {
-  return { kind: 'reply', status: 200, retryAfter: undefined, body };
 }

@@ -32,6 +32,7 @@ import type { PassResult } from './decision.ts';
 import type { Reconciler } from './reconciler.ts';
 import { objectsOfJob } from './fleet/jobs.ts';
 import { ValuesWatch } from './admission/values-watch.ts';
+import { runWorkers } from './workers.ts';
 import { Workqueue, type QueueLane } from './workqueue.ts';
 import { isTakenIn } from './fleet/taken-in.ts';
 import { Sleepers } from './sleepers.ts';
@@ -52,6 +53,8 @@ export interface ControllerOptions {
   readonly metrics: Metrics;
   readonly money: Money;
   readonly workers: number;
+  /** Beside these, for what is new or edited and nothing else (workqueue.ts). */
+  readonly urgentWorkers: number;
   readonly mode: 'manage' | 'preview';
   /** Nothing can be saved or sent. Objects are rechecked when that ends (`resume`). */
   readonly isSuspended: () => boolean;
@@ -81,7 +84,7 @@ export class Controller {
   readonly #values: ValuesWatch;
   readonly #intake: Intake;
   #hasAdmitted = false;
-  #workers: Promise<void>[] = [];
+  #workers: Promise<void> | undefined;
   #lostWorkers = 0;
 
   constructor(options: ControllerOptions) {
@@ -98,9 +101,14 @@ export class Controller {
   }
 
   start(): void {
-    const { workers, metrics } = this.#options;
-    for (const controller of managedKinds) metrics.workerLimit.set({ controller }, workers);
-    this.#workers = Array.from({ length: workers }, () => this.#work());
+    const { workers, urgentWorkers, metrics, logger } = this.#options;
+    for (const controller of managedKinds) metrics.workerLimit.set({ controller }, workers + urgentWorkers);
+    const onLost = (error: unknown) => {
+      this.#lostWorkers += 1;
+      logger.fatal({ note: messageOf(error), stack: (error as Error).stack }, 'worker lost');
+    };
+    const pass = (key: ObjectKey) => this.#passOnce(key);
+    this.#workers = runWorkers(this.#queue, { workers, urgentWorkers }, pass, onLost);
   }
 
   /** No worker has been lost. */
@@ -117,7 +125,7 @@ export class Controller {
   async stop(): Promise<void> {
     await this.#intake.stop();
     await this.#queue.stop();
-    await Promise.all(this.#workers);
+    await this.#workers;
     await storeLastCounts(this.#options, (key) => this.#passOnce(key));
   }
 
@@ -311,23 +319,6 @@ export class Controller {
     if (templates.kind !== 'read') return;
     if (![...changedIds].some((id) => templates.items.has(id) && !store.recordOf(id))) return;
     for (const key of this.#members.usersOfBuiltIns(handle)) this.#enqueue(key, 'resync');
-  }
-
-  async #work(): Promise<void> {
-    try {
-      for (;;) {
-        const key = await this.#queue.take();
-        if (key === undefined) return;
-        try {
-          await this.#passOnce(key);
-        } finally {
-          this.#queue.done(key);
-        }
-      }
-    } catch (error) {
-      this.#lostWorkers += 1;
-      this.#options.logger.fatal({ note: messageOf(error), stack: (error as Error).stack }, 'worker lost');
-    }
   }
 
   async #passOnce(key: ObjectKey): Promise<void> {

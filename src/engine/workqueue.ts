@@ -9,6 +9,10 @@
  * behind a resync. To prevent starvation, each fourth key is taken from the slow lanes in turn. A new object stays in its lane,
  * whatever adds it again, until it is `settled`.
  *
+ * Workers wait for their turn at the limiter, perhaps all of them, with rechecks. So some take nothing but new and edited objects
+ * (`takeUrgent`), and whatever a person waits for is at the limiter at once. They take none after three such objects in a row, until a recheck
+ * is done: the limiter lets the urgent ones go first, and a recheck would never have its turn.
+ *
  * Passes without waits would follow each other without a break, thousands of them after a start. So keys are handed out for 20 ms of
  * one turn of the event loop. Then timers and sockets have their turn: the Lease, heartbeats, health.
  */
@@ -19,6 +23,7 @@ export type QueueLane = 'new' | 'edit' | 'resync';
 
 const ranks: Readonly<Record<QueueLane, number>> = { new: 2, edit: 1, resync: 0 };
 const lanes = ['new', 'edit', 'resync'] as const;
+const urgent = ['new', 'edit'] as const;
 
 const fairness = 4;
 const longestTurnMs = 20;
@@ -38,6 +43,9 @@ export class Workqueue<Key extends string> {
   readonly #again = new Map<Key, QueueLane>();
   readonly #delayed = new Map<Key, { dueAtMs: number; timer: Timer }>();
   readonly #takers: ((key: Key | undefined) => void)[] = [];
+  readonly #urgentTakers: ((key: Key | undefined) => void)[] = [];
+  /** How many new and edited objects were handed out since a recheck was done last. */
+  #urgentInRow = 0;
   readonly #idleWaiters: (() => void)[] = [];
   #taken = 0;
   #stopped = false;
@@ -102,6 +110,14 @@ export class Workqueue<Key extends string> {
     });
   }
 
+  /** The next key that is new or edited. Undefined if the queue was stopped. */
+  takeUrgent(): Promise<Key | undefined> {
+    return new Promise((resolve) => {
+      this.#urgentTakers.push(resolve);
+      this.#serve();
+    });
+  }
+
   /** Why this key is in progress. */
   laneOf(key: Key): QueueLane {
     return this.#working.get(key)?.lane ?? 'resync';
@@ -118,9 +134,11 @@ export class Workqueue<Key extends string> {
       this.#metrics.workSeconds.observe(this.#labels, (this.#clock.monotonicMs() - work.sinceMs) / 1000);
     }
     this.#working.delete(key);
+    if (work?.lane === 'resync') this.#urgentInRow = 0;
     const lane = this.#again.get(key);
     this.#again.delete(key);
     if (lane) this.add(key, lane);
+    else this.#serve();
     this.#notifyIdle();
   }
 
@@ -149,7 +167,7 @@ export class Workqueue<Key extends string> {
     for (const { timer } of this.#delayed.values()) timer.cancel();
     this.#delayed.clear();
     for (const lane of lanes) this.#ready[lane].clear();
-    for (const taker of this.#takers.splice(0)) taker(undefined);
+    this.#serve();
     await this.idle();
   }
 
@@ -160,16 +178,34 @@ export class Workqueue<Key extends string> {
 
   #serve(): void {
     if (this.#stopped) {
-      for (const taker of this.#takers.splice(0)) taker(undefined);
+      for (const taker of [...this.#takers.splice(0), ...this.#urgentTakers.splice(0)]) taker(undefined);
       return;
     }
     while (this.#takers.length > 0 && this.#depth > 0 && !this.#isTurnOver()) {
-      const next = this.#next();
-      if (!next) return;
-      this.#working.set(next.key, { sinceMs: this.#clock.monotonicMs(), lane: next.lane });
-      this.#setDepth();
-      this.#takers.shift()?.(next.key);
+      if (!this.#hand(this.#takers, this.#order())) return;
     }
+    while (this.#urgentTakers.length > 0 && this.#hasUrgent() && !this.#isTurnOver()) {
+      this.#hand(this.#urgentTakers, urgent);
+    }
+  }
+
+  #hasUrgent(): boolean {
+    if (urgent.every((lane) => this.#ready[lane].size === 0)) return false;
+    return this.#urgentInRow < fairness - 1 || !this.#hasRechecks();
+  }
+
+  #hasRechecks(): boolean {
+    return this.#ready.resync.size > 0 || [...this.#working.values()].some(({ lane }) => lane === 'resync');
+  }
+
+  #hand(takers: ((key: Key | undefined) => void)[], order: readonly QueueLane[]): boolean {
+    const next = this.#next(order);
+    if (!next) return false;
+    if (next.lane !== 'resync') this.#urgentInRow += 1;
+    this.#working.set(next.key, { sinceMs: this.#clock.monotonicMs(), lane: next.lane });
+    this.#setDepth();
+    takers.shift()?.(next.key);
+    return true;
   }
 
   /** The timer fires in the next turn. */
@@ -185,8 +221,8 @@ export class Workqueue<Key extends string> {
     return nowMs - this.#turnSinceMs >= longestTurnMs;
   }
 
-  #next(): { readonly key: Key; readonly lane: QueueLane } | undefined {
-    for (const lane of this.#order()) {
+  #next(order: readonly QueueLane[]): { readonly key: Key; readonly lane: QueueLane } | undefined {
+    for (const lane of order) {
       for (const [key, sinceMs] of this.#ready[lane]) {
         this.#ready[lane].delete(key);
         this.#taken += 1;

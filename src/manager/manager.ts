@@ -45,6 +45,7 @@ import { ReadyLog } from './ready-log.ts';
 import { transportsOfProcess } from './transports.ts';
 
 const workers = 16;
+const urgentWorkers = 2;
 /** Between two looks for commands that were left in the state file. */
 const commandsMs = 1000;
 
@@ -292,6 +293,7 @@ export class Manager {
         commandFlags: this.#options.commandFlags,
       }),
       workers,
+      urgentWorkers,
       isSuspended: this.#options.isSuspended ?? (() => false),
       isSelected: selects,
       onFailedPass: this.#options.onFailedPass,

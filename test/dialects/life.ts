@@ -26,7 +26,8 @@ import { rendered } from './render.ts';
 
 const pollSeconds = 5;
 const longestPhaseMs = 15 * 60_000;
-const quietMs = 40 * pollSeconds * 1000;
+/** Longer than what takes longest: a service falls asleep after two minutes, and some lists are two minutes old. */
+const quietMs = 30 * pollSeconds * 1000;
 const mostSilentMs = 300_000;
 
 export interface Phase {

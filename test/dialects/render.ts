@@ -10,9 +10,9 @@ export interface Rendered {
 
 /** `body` is not changed. */
 export function rendered(dialect: Dialect, asked: Asked, status: number, body: Json): Rendered {
-  const { forms = {}, status: statusOf } = dialect;
+  const { forms, status: statusOf } = dialect;
   const shown = { status: statusOf ? statusOf(status, asked) : status, body };
-  if (body === null || typeof body !== 'object') return shown;
+  if (!forms || body === null || typeof body !== 'object') return shown;
   if (status >= 400) return { ...shown, body: put(forms.refusal, structuredClone(body), 'answer') };
   return { ...shown, body: answered(forms, asked, structuredClone(body)) };
 }

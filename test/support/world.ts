@@ -4,9 +4,6 @@
  * clock and network (simulated/world.ts).
  */
 
-import { enableCompileCache } from 'node:module';
-import { tmpdir } from 'node:os';
-import path from 'node:path';
 import type { Clock } from '../../src/base/index.ts';
 import type { ControlPlaneConfig } from '../../src/control-plane/domain/config.ts';
 import type { Store } from '../../src/control-plane/store/store.ts';
@@ -105,9 +102,6 @@ export const isSimulated = process.env['FLEETKEEPER_TEST_WORLD'] === 'simulated'
 
 /** So many services show what holds for any number of them. */
 export const manyServices = isSimulated ? 100 : 1000;
-
-// Each worker would compile the same files anew.
-if (isSimulated) enableCompileCache(path.join(tmpdir(), 'fleetkeeper-compile-cache'));
 
 /** That of the test which runs. */
 export const world: World = isSimulated

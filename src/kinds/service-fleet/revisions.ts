@@ -89,10 +89,19 @@ export function hasText(
   return sameValue(read(revision.content), read(content));
 }
 
+type Content = OwnerRevision['content'];
+
+/** Contents never change, and each plan of a fleet reads those of its revisions several times. */
+const readings = new WeakMap<Content, RevisionContent>();
+
 /** By the present schema: with its defaults. */
-function read(content: Readonly<Record<string, unknown>>): RevisionContent {
+function read(content: Content): RevisionContent {
+  const known = readings.get(content);
+  if (known) return known;
   const parsed = revisionContent.safeParse(content);
-  return parsed.success ? parsed.data : content;
+  const reading = parsed.success ? parsed.data : content;
+  readings.set(content, reading);
+  return reading;
 }
 
 /** A number that no revision ever had, as far as anything remembers. */

@@ -83,12 +83,10 @@ export const geography = z
   );
 
 const blanksAndQuotes = `[ \\t\\r\\n"'“”‘’]`;
+const hasBlankOrQuote = new RegExp(blanksAndQuotes);
 /** Of a repository without a host, or behind the host. A tag and a digest may have capitals, and so may a host. */
 const capitals = '^([^/:@]*[A-Z][^/:@]*([:@][^/]*)?|[^/@]+/[^:@]*[A-Z].*)$';
-
-function hasCapitals(text: string): boolean {
-  return new RegExp(capitals).test(text);
-}
+const hasCapitals = new RegExp(capitals);
 
 /**
  * What a service runs with; a template may give the same fields. Of images, only what no registry can have is refused. The provider
@@ -97,7 +95,7 @@ function hasCapitals(text: string): boolean {
 export const image = constrained(
   z.string().min(1).max(1024),
   {
-    holds: (text) => !new RegExp(blanksAndQuotes).test(text),
+    holds: (text) => !hasBlankOrQuote.test(text),
     rule: `!self.matches('[ \\\\t\\\\r\\\\n"\\'“”‘’]')`,
     schema: (errorMessage) => ({ not: { pattern: blanksAndQuotes }, errorMessage }),
     message: 'has a blank or a quote in it; write an image reference, such as ghcr.io/acme/app:1.4',
@@ -109,7 +107,7 @@ export const image = constrained(
     message: 'has a scheme, which an image reference has not; write it without, such as ghcr.io/acme/app:1.4',
   },
   {
-    holds: (text) => !hasCapitals(text),
+    holds: (text) => !hasCapitals.test(text),
     rule: `!self.matches('${capitals}')`,
     schema: (errorMessage) => ({ not: { pattern: capitals }, errorMessage }),
     message: 'has capitals in its repository; write them small. Only a tag, after the colon, may have them',

@@ -174,7 +174,7 @@ export const clusterMutants: readonly Mutant<ReplicaSabotage>[] = [
     breaks: 'another replica takes a new activity for a task',
     foundBy: ['S2', 'S16'],
     crowd: 'small',
-    seed: 5,
+    seed: 50,
     patch: () => {
       const changed = new WeakMap<ClusterStore, Set<string>>();
       return replaced(

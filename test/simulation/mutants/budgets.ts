@@ -24,7 +24,7 @@ export const budgets: readonly Mutant[] = [
     breaks: 'a budget makes nothing wait',
     foundBy: ['BI1'],
     crowd: 'budgeted',
-    seed: 2,
+    seed: 4,
     patch: () => replaced(Budgets.prototype, 'gate', () => () => undefined),
   },
   {
@@ -46,7 +46,7 @@ export const budgets: readonly Mutant[] = [
     breaks: 'a budget counts nothing of what runs',
     foundBy: ['BI1'],
     crowd: 'budgeted',
-    seed: 3,
+    seed: 10,
     patch: () =>
       replaced(
         Budgets.prototype,
@@ -61,7 +61,7 @@ export const budgets: readonly Mutant[] = [
     breaks: 'a budget does not count what a request itself costs',
     foundBy: ['BI1'],
     crowd: 'budgeted',
-    seed: 2,
+    seed: 4,
     patch: () =>
       replaced(
         Budgets.prototype,

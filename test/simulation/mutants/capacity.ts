@@ -33,7 +33,7 @@ export const capacity: readonly Mutant[] = [
     breaks: 'a probe without an answer counts as over',
     foundBy,
     crowd,
-    seed: 14,
+    seed: 15,
     patch: () =>
       replaced(
         CapacityMemory.prototype,

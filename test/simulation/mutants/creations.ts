@@ -24,7 +24,7 @@ export const creations: readonly Mutant[] = [
     breaks: 'what was created and never seen is believed lost as soon as anything else',
     foundBy: ['S1', 'S13'],
     crowd: 'small',
-    seed: 1_342_301,
+    seed: 20,
     patch: () =>
       replaced(Creations.prototype, 'absenceRule', () => () => ({
         notBeforeMs: Number.NEGATIVE_INFINITY,
@@ -65,8 +65,8 @@ export const creations: readonly Mutant[] = [
   {
     breaks: 'another creation is sent, or its object forgotten, while an earlier one may still take effect',
     foundBy: ['S1', 'S13'],
-    crowd: 'late',
-    seed: 31,
+    crowd: 'small',
+    seed: 14,
     patch: () => replaced(Creations.prototype, 'instead', () => (_kind, _account, plan) => plan),
   },
 ];

@@ -46,7 +46,7 @@ export const decisions: readonly Mutant[] = [
     breaks: 'admission examines one change fewer than there are, when several come together',
     foundBy: ['EI2', 'L7'],
     crowd: 'small',
-    seed: 3,
+    seed: 32,
     patch: () =>
       replaced(Admission.prototype, 'admit', (admit) => {
         type Objects = DesiredSnapshot['objects'];
@@ -75,14 +75,16 @@ export const decisions: readonly Mutant[] = [
   {
     breaks: 'what one read does not show is taken as gone',
     foundBy: ['S1', 'S13', 'S16'],
-    seed: 21,
+    crowd: 'small',
+    seed: 20,
     patch: () =>
       replaced(AbsenceProofs.prototype, 'confirm', () => () => ({ kind: 'absent', confirmed: true })),
   },
   {
     breaks: 'things are taken as ours by their name',
     foundBy: ['S5', 'S1', 'S13'],
-    seed: 4,
+    crowd: 'small',
+    seed: 67,
     patch: () => {
       const identify: Identify = (view, items, madeId) => {
         const found = [...items.values()].find(({ name }) => name === view.object.name);
@@ -117,7 +119,8 @@ export const decisions: readonly Mutant[] = [
   {
     breaks: 'what is to be left at the provider is deleted',
     foundBy: ['S5'],
-    seed: 7,
+    crowd: 'small',
+    seed: 17,
     patch: () =>
       withSpecs((spec, deleting) =>
         deleting && spec.deletionPolicy === 'Retain' ? { ...spec, deletionPolicy: 'Delete' } : spec,
@@ -126,7 +129,8 @@ export const decisions: readonly Mutant[] = [
   {
     breaks: 'a change that leads nowhere is made for ever',
     foundBy: ['S18'],
-    seed: 1,
+    crowd: 'small',
+    seed: 44,
     // The provider shows another port than it was given.
     sabotage: onTheWire(async (request, next) => {
       const reply = await next();

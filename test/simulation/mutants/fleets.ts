@@ -80,7 +80,7 @@ export const fleets: readonly Mutant[] = [
     breaks: 'a rollout adds more replicas than it may',
     foundBy: ['FI1'],
     crowd: 'fleets',
-    seed: 1,
+    seed: 49,
     patch: withSpec(({ update }) => ({ update: { ...update, maxSurge: 10 } })),
   },
   {
@@ -94,14 +94,14 @@ export const fleets: readonly Mutant[] = [
     breaks: 'a draining replica is removed before its grace is over',
     foundBy: ['FI3'],
     crowd: 'fleets',
-    seed: 1,
+    seed: 36,
     patch: withSpec(() => ({ drain: { graceSeconds: 0 } })),
   },
   {
     breaks: 'a draining replica is no object of its fleet any more, and so is deleted',
     foundBy: ['FI3'],
     crowd: 'fleets',
-    seed: 1,
+    seed: 16,
     patch: withChildren((children) => children.filter(({ drainingSince }) => drainingSince === undefined)),
   },
   {
@@ -182,7 +182,7 @@ export const fleets: readonly Mutant[] = [
     breaks: 'after a rollback, what is added gets the revision that has failed',
     foundBy: ['FI9', 'FI16'],
     crowd: 'contested',
-    seed: 632,
+    seed: 17,
     patch: withSteps((after, before) => {
       const had = new Set(before.roster?.map(({ slot }) => slot));
       const roster = after.roster?.map((entry) =>
@@ -195,7 +195,7 @@ export const fleets: readonly Mutant[] = [
     breaks: 'a candidate gets more replicas than it takes',
     foundBy: ['FI14'],
     crowd: 'contested',
-    seed: 606,
+    seed: 36,
     patch: () =>
       withLook(({ markets }) => ({
         markets: markets.map((market) => ({
@@ -225,7 +225,7 @@ export const fleets: readonly Mutant[] = [
     breaks: 'an analysis is over before anything of it has passed',
     foundBy: ['FI15'],
     crowd: 'contested',
-    seed: 603,
+    seed: 52,
     patch: withRollout(({ analyses = [] }) => ({
       analyses: analyses.map((each) => ({ ...each, passed: each.passed + 1, spentMs: 1e9, failed: 0 })),
     })),
@@ -249,7 +249,7 @@ export const fleets: readonly Mutant[] = [
     breaks: 'a step is for all replicas',
     foundBy: ['FI16'],
     crowd: 'contested',
-    seed: 603,
+    seed: 7,
     patch: withSpec(({ update }) => ({
       update: {
         ...update,

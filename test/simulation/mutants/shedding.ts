@@ -83,7 +83,7 @@ export const shedding: readonly Mutant[] = [
     breaks: 'replicas are stopped, and their fleet is to have fewer as well',
     foundBy: ['BI3'],
     crowd: 'shedding',
-    seed: 11,
+    seed: 19,
     patch: withOrder((key, orderFor) => {
       const fleet = placeInFleet(key)?.fleet;
       const order = orderFor(key) ?? (fleet && orderFor(fleet));
@@ -119,7 +119,7 @@ export const shedding: readonly Mutant[] = [
     breaks: 'a fleet does not say that a budget limits it',
     foundBy: ['BI4'],
     crowd: 'shedding',
-    seed: 11,
+    seed: 55,
     patch: () =>
       replaced(ServiceFleet, 'status', (status) => (look, plan) => {
         const { shed: _, ...rest } = look as FleetLook;

@@ -115,7 +115,7 @@ export const storage: readonly Mutant[] = [
   {
     breaks: 'why a service is paused is not written down',
     foundBy: ['S17'],
-    seed: 173,
+    seed: 1,
     sabotage: withStore((store) => ({
       saveIntent: (intent: Intent, record: ObjectRecord) =>
         store.saveIntent(intent, { ...record, kind: { ...record.kind, pausedFor: undefined } }),
@@ -124,7 +124,8 @@ export const storage: readonly Mutant[] = [
   {
     breaks: 'a restart that was made is forgotten',
     foundBy: ['S21'],
-    seed: 4,
+    crowd: 'small',
+    seed: 10,
     sabotage: withStore((store) => ({
       saveIntent: (intent: Intent, record: ObjectRecord) => {
         const isRestart = intent.action === 'restart-service' && intent.outcome === 'applied';

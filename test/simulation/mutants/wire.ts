@@ -67,7 +67,7 @@ export const wire: readonly Mutant[] = [
   {
     breaks: 'of twelve heartbeats one is sent',
     foundBy: ['L5'],
-    seed: 173,
+    seed: 22,
     sabotage: withHeartbeats((count) => count === 1 || count % 12 === 0),
   },
   {
@@ -101,7 +101,7 @@ export const wire: readonly Mutant[] = [
   {
     breaks: 'no heartbeat follows the second one',
     foundBy: ['L5'],
-    seed: 173,
+    seed: 3,
     sabotage: withHeartbeats((count) => count <= 2),
   },
   {

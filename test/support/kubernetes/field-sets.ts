@@ -31,28 +31,30 @@ export class UndeclaredField extends Error {}
 /** Throws `UndeclaredField`. */
 export function leavesOf(object: Fields, shape: Shape): Leaves {
   const leaves = new Map<string, string>();
-  collect(object, shape, [], leaves);
+  collect(object, shape, '', leaves);
   return leaves;
 }
 
-function collect(value: unknown, shape: Shape, path: readonly string[], leaves: Map<string, string>): void {
+/** `path` of the root: the empty text. */
+function collect(value: unknown, shape: Shape, path: string, leaves: Map<string, string>): void {
   const isEmpty = value === null || (typeof value === 'object' && Object.keys(value).length === 0);
   const isList = Array.isArray(value);
   const isWhole = isList ? shape.list.type === 'atomic' : !isFields(value) || shape.isAtomic;
+  const inside = path === '' ? '' : `${path}${separator}`;
   if (isEmpty || isWhole) {
-    if (path.length > 0) leaves.set(path.join(separator), JSON.stringify(value));
+    if (path !== '') leaves.set(path, JSON.stringify(value));
   } else if (isList) {
     for (const item of listOf(value)) {
-      const at = [...path, itemElement(item, shape.list)];
-      leaves.set(at.join(separator), '');
+      const at = `${inside}${itemElement(item, shape.list)}`;
+      leaves.set(at, '');
       if (isFields(item)) collect(item, shape.item(), at, leaves);
     }
   } else if (isFields(value)) {
     for (const [name, field] of Object.entries(value)) {
+      const at = `${inside}f:${name}`;
       const child = shape.child(name);
-      if (!child)
-        throw new UndeclaredField(`${pathText([...path, `f:${name}`])}: field not declared in schema`);
-      collect(field, child, [...path, `f:${name}`], leaves);
+      if (!child) throw new UndeclaredField(`${fieldText(at)}: field not declared in schema`);
+      collect(field, child, at, leaves);
     }
   }
 }
@@ -124,49 +126,39 @@ export function removed(
   return Object.keys(kept).length === 0 && Object.keys(value).length > 0 ? undefined : kept;
 }
 
+interface Node {
+  [element: string]: Node;
+}
+
 /** As in `fieldsV1`: nested, with `.` for an item that is in the set itself. */
 export function encode(fields: FieldSet): Fields {
-  const root: Record<string, unknown> = {};
-  const nodes = new Map<string, Record<string, unknown>>([['', root]]);
-  const nodeAt = (path: readonly string[]): Record<string, unknown> => {
-    const key = path.join(separator);
-    let node = nodes.get(key);
-    if (!node) {
-      node = {};
-      nodes.set(key, node);
-      nodeAt(path.slice(0, -1))[path.at(-1) ?? ''] = node;
-    }
+  const root: Node = {};
+  const nodes = [...fields].map((field) => {
+    let node = root;
+    for (const element of field.split(separator)) node = node[element] ??= {};
     return node;
-  };
-  for (const field of fields) nodeAt(field.split(separator));
-  for (const field of fields) {
-    const node = nodeAt(field.split(separator));
-    if (Object.keys(node).length > 0) node['.'] = {};
-  }
+  });
+  for (const node of nodes) if (Object.keys(node).length > 0) node['.'] = {};
   return root;
 }
 
 export function decode(fieldsV1: Fields): FieldSet {
   const fields = new Set<string>();
-  const walk = (node: Fields, path: readonly string[]): void => {
+  const walk = (node: Fields, path: string): void => {
     const names = Object.keys(node);
-    if (path.length > 0 && (names.length === 0 || isSame(node['.'], {}))) fields.add(path.join(separator));
+    if (path !== '' && (names.length === 0 || isSame(node['.'], {}))) fields.add(path);
     for (const name of names) {
       const child = node[name];
-      if (name !== '.' && isFields(child)) walk(child, [...path, name]);
+      if (name !== '.' && isFields(child)) walk(child, path === '' ? name : `${path}${separator}${name}`);
     }
   };
-  walk(fieldsV1, []);
+  walk(fieldsV1, '');
   return fields;
 }
 
 /** `.spec.ports[name="web"].port`, as conflicts name fields. */
 export function fieldText(field: string): string {
-  return pathText(field.split(separator));
-}
-
-function pathText(path: readonly string[]): string {
-  return path.map(elementText).join('');
+  return field.split(separator).map(elementText).join('');
 }
 
 function elementText(element: string): string {

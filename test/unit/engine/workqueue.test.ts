@@ -1,6 +1,8 @@
 import * as fc from 'fast-check';
 import { beforeEach, describe, expect, test } from 'vitest';
+import { Limiter, priorities } from '../../../src/api/limiter.ts';
 import { systemClock } from '../../../src/base/index.ts';
+import { runWorkers } from '../../../src/engine/workers.ts';
 import { Workqueue, type QueueLane } from '../../../src/engine/workqueue.ts';
 import { createMetrics } from '../../../src/telemetry/index.ts';
 import { ManualClock, settle } from '../../support/manual-clock.ts';
@@ -30,7 +32,7 @@ const lane = fc.constantFrom<QueueLane>('new', 'edit', 'resync');
 const step = fc.oneof(
   fc.record({ do: fc.constant('add' as const), key, lane }),
   fc.record({ do: fc.constant('addAfter' as const), key, delayMs: fc.nat(100) }),
-  fc.record({ do: fc.constant('take' as const) }),
+  fc.record({ do: fc.constantFrom('take' as const, 'takeUrgent' as const) }),
   fc.record({ do: fc.constant('done' as const), which: fc.nat(3) }),
   fc.record({ do: fc.constant('advance' as const), durationMs: fc.nat(60) }),
 );
@@ -45,8 +47,8 @@ describe('laws of the workqueue', () => {
         const lastAdded = new Map<string, number>();
         const lastTaken = new Map<string, number>();
         let now = 0;
-        const take = async () => {
-          const taken = (await queue.take()) ?? 'nothing, by a queue that goes on';
+        const take = async (how: 'take' | 'takeUrgent' = 'take') => {
+          const taken = (await queue[how]()) ?? 'nothing, by a queue that goes on';
           expect(working).not.toContain(taken);
           working.push(taken);
           lastTaken.set(taken, (now += 1));
@@ -56,7 +58,7 @@ describe('laws of the workqueue', () => {
           if (current.do === 'add') queue.add(current.key, current.lane);
           if (current.do === 'addAfter') queue.addAfter(current.key, current.delayMs);
           if (current.do === 'add' || current.do === 'addAfter') lastAdded.set(current.key, (now += 1));
-          if (current.do === 'take') failures.push(take());
+          if (current.do === 'take' || current.do === 'takeUrgent') failures.push(take(current.do));
           if (current.do === 'done') {
             const [finished] = working.splice(current.which, 1);
             if (finished !== undefined) queue.done(finished);
@@ -106,6 +108,90 @@ describe('laws of the workqueue', () => {
     for (let from = 0; from < 200; from += 4) {
       expect(taken.slice(from, from + 4).some((name) => name.startsWith('resync'))).toBe(true);
     }
+  });
+});
+
+describe('who takes only what is urgent', () => {
+  /** Keys in their order, as often as the queue gives one. */
+  function takeAll(): string[] {
+    const taken: string[] = [];
+    const take = async (): Promise<void> => {
+      const next = await queue.takeUrgent();
+      if (next === undefined) return;
+      taken.push(next);
+      queue.done(next);
+      await take();
+    };
+    void take();
+    return taken;
+  }
+
+  test('gets an edit at once while all others wait with rechecks, and no recheck', async () => {
+    queue.add('recheck', 'resync');
+    expect(await queue.take()).toBe('recheck');
+    queue.add('another recheck', 'resync');
+    const taken = takeAll();
+    await settle();
+    expect(taken).toEqual([]);
+    queue.add('edit', 'edit');
+    queue.add('new', 'new');
+    await settle();
+    expect(taken).toEqual(['edit', 'new']);
+  });
+
+  test('gets three in a row while rechecks wait at the limiter, and then three more for each of these that is done', async () => {
+    for (const recheck of ['first', 'second', 'third']) {
+      queue.add(recheck, 'resync');
+      await queue.take();
+    }
+    for (let edit = 0; edit < 20; edit += 1) queue.add(`edit ${edit}`, 'edit');
+    const taken = takeAll();
+    await clock.advance(10);
+    expect(taken).toHaveLength(3);
+    queue.done('first');
+    await clock.advance(10);
+    expect(taken).toHaveLength(6);
+    queue.done('second');
+    queue.done('third');
+    await clock.advance(10);
+    expect(taken).toHaveLength(20);
+  });
+
+  test.each([0, 2])(
+    'while edits never end, a recheck is one of four requests, with %d who take only these',
+    async (urgentWorkers) => {
+      const limits = { account: 'a', perSecond: 20, burst: 1, concurrency: 10 };
+      const limiter = new Limiter(limits, clock, metrics);
+      const requests = { edit: 0, resync: 0 };
+      const pass = (next: string) => {
+        const isEdit = queue.laneOf(next) === 'edit';
+        return limiter.run('ordinary', isEdit ? priorities.edit : priorities.read, async () => {
+          requests[isEdit ? 'edit' : 'resync'] += 1;
+        });
+      };
+      for (let index = 0; index < 2000; index += 1) {
+        queue.add(`recheck ${index}`, 'resync');
+        queue.add(`edit ${index}`, 'edit');
+      }
+      void runWorkers(queue, { workers: 16, urgentWorkers }, pass, (error) =>
+        expect.unreachable(String(error)),
+      );
+      await clock.advance(60_000);
+      expect(requests.resync / (requests.resync + requests.edit)).toBeGreaterThan(0.2);
+    },
+  );
+
+  test('leaves a key to others where these are free', async () => {
+    const others = queue.take();
+    void queue.takeUrgent();
+    queue.add('edit', 'edit');
+    expect(await others).toBe('edit');
+  });
+
+  test('ends with the queue', async () => {
+    const taken = queue.takeUrgent();
+    await queue.stop();
+    expect(await taken).toBeUndefined();
   });
 });
 

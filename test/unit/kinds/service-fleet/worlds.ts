@@ -182,7 +182,7 @@ export interface World {
 
 export function worldOf(replicas: readonly Replica[], more: Partial<World> = {}): World {
   return {
-    spec: fleetSpec(),
+    spec: more.spec ?? fleetSpec(),
     state: {},
     revisions: [old, done],
     replicas,
