@@ -4,14 +4,16 @@
  */
 import { once } from 'node:events';
 import { constants, setPriority } from 'node:os';
-import { answered, attacks, statuses, type Target } from './attacks.ts';
+import { attacks } from './attacks.ts';
+import { answered, statuses, type Target } from './client.ts';
+import { podAttacks } from './pod-attacks.ts';
 
 // It would be on other machines: its own work is not to take the processor from the server.
 setPriority(constants.priority.PRIORITY_LOW);
 
 export interface Order {
   readonly target: Target;
-  /** Of `attacks`; none: it is over. */
+  /** Of `attacks` and `podAttacks`; none: it is over. */
   readonly names: readonly string[];
 }
 
@@ -20,12 +22,13 @@ const underWay = 'under way';
 /** Enough that each lane of an attack has been answered. */
 const answersUnderWay = 20;
 
+const all = { ...attacks, ...podAttacks };
 let ending = new AbortController();
 
 process.on('message', ({ target, names }: Order) => {
   ending.abort();
   ending = new AbortController();
-  for (const name of names) void attacks[name]?.(target, ending.signal).catch(() => undefined);
+  for (const name of names) void all[name]?.(target, ending.signal).catch(() => undefined);
   if (names.length > 0) void tellWhenUnderWay(ending.signal).catch(() => undefined);
   else process.send?.(Object.fromEntries(statuses), () => process.exit(0));
 });

@@ -2,94 +2,11 @@
  * What a tenant who means harm does, item by item of docs/internals/security.md. Each attack runs until the signal; it asks from an
  * address of its own, has a bounded number of connections, and pauses between its requests, if ever so shortly.
  */
-import { randomUUID } from 'node:crypto';
-import { EventEmitter } from 'node:events';
-import { Agent, request } from 'node:http';
 import { connect, type Socket } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
+import { lanes, localAddress, send, type Attack, type Target } from './client.ts';
 
-export interface Target {
-  readonly host: string;
-  readonly port: number;
-  readonly apiKey: string;
-}
-
-type Attack = (target: Target, signal: AbortSignal) => Promise<void>;
-
-/** All of 127.0.0.0/8 is this machine; the victim asks from 127.0.0.1. */
-const localAddress = '127.0.0.2';
-const mostSockets = 300;
-
-/** How many answers there were of each status. */
-export const statuses = new Map<string, number>();
-
-/** Emits `answer` with each of them. */
-export const answered = new EventEmitter();
-
-const agent = new Agent({ keepAlive: true, maxSockets: mostSockets });
-const tiny = { gpuCount: 0, cpu: 0.01, memoryGb: 0.01 };
-const spec = { name: 'a', region: 'economy', image: 'nginx', resources: tiny };
-
-/** Sends, and throws the answer away. Resolves with the status, or 0 when the connection was cut. */
-function send(
-  target: Target,
-  method: string,
-  path: string,
-  body?: string,
-  key = target.apiKey,
-): Promise<number> {
-  return new Promise((resolve) => {
-    const done = (status: number) => {
-      const name = `${method} ${status}`;
-      statuses.set(name, (statuses.get(name) ?? 0) + 1);
-      answered.emit('answer');
-      resolve(status);
-    };
-    const sent = request(
-      {
-        host: target.host,
-        port: target.port,
-        localAddress,
-        agent,
-        method,
-        path,
-        headers: {
-          authorization: `Bearer ${key}`,
-          ...(method !== 'GET' && { 'idempotency-key': randomUUID() }),
-          ...(body !== undefined && {
-            'content-type': 'application/json',
-            'content-length': Buffer.byteLength(body),
-          }),
-        },
-      },
-      (response) => {
-        response.resume();
-        response.once('close', () => done(response.statusCode ?? 0));
-      },
-    );
-    sent.once('error', () => done(0));
-    sent.setTimeout(30_000, () => sent.destroy());
-    sent.end(body);
-  });
-}
-
-/** So many at a time, each after the other. */
-async function lanes(
-  count: number,
-  signal: AbortSignal,
-  work: (n: number) => Promise<unknown>,
-): Promise<void> {
-  let n = 0;
-  const lane = async () => {
-    while (!signal.aborted) {
-      await work((n += 1));
-      await delay(1);
-    }
-  };
-  await Promise.all(Array.from({ length: count }, lane));
-}
-
-const create = (more: object) => JSON.stringify({ ...spec, ...more });
+const create = ({ service }: Target, more: object) => JSON.stringify({ ...service, ...more });
 const raw = (target: Target, text: string) => `${text}Host: h\r\nAuthorization: Bearer ${target.apiKey}\r\n`;
 
 /** Connections that say something, and then what `then` does with them; so many at once, each for a while. */
@@ -130,7 +47,7 @@ export const attacks: Readonly<Record<string, Attack>> = {
         target,
         'POST',
         '/api/services',
-        create({ resources: { gpuCount: 0, cpu: 4e-10, memoryGb: 4e-10 } }),
+        create(target, { resources: { gpuCount: 0, cpu: 4e-10, memoryGb: 4e-10 } }),
       ),
     ),
   'C2: all that there is': (target, signal) =>
@@ -139,15 +56,19 @@ export const attacks: Readonly<Record<string, Attack>> = {
         target,
         'POST',
         '/api/services',
-        create({ resources: { gpuCount: 16, cpu: 512, memoryGb: 4096 } }),
+        create(target, { resources: { gpuCount: 16, cpu: 512, memoryGb: 4096 } }),
       ),
     ),
   'C3: services with the longest commands': (target, signal) => {
-    const command = Array.from({ length: 1000 }, () => 'x'.repeat(60));
-    return lanes(4, signal, () => send(target, 'POST', '/api/services', create({ command })));
+    // What is to run comes first.
+    const command = [
+      ...(target.service.command ?? []),
+      ...Array.from({ length: 1000 }, () => 'x'.repeat(60)),
+    ];
+    return lanes(4, signal, () => send(target, 'POST', '/api/services', create(target, { command })));
   },
   'C3: services with commands of a megabyte': (target, signal) => {
-    const body = create({ command: ['x'.repeat(1_000_000)] });
+    const body = create(target, { command: ['x'.repeat(1_000_000)] });
     return lanes(4, signal, () => send(target, 'POST', '/api/services', body));
   },
   'C3: small requests with large answers': async (target, signal) => {

@@ -1,12 +1,7 @@
 /** The other tenant: reads all the time, writes now and then, and knows what it was promised. */
-import { randomUUID } from 'node:crypto';
-import { Agent, request } from 'node:http';
 import { performance } from 'node:perf_hooks';
 import { setTimeout as delay } from 'node:timers/promises';
-
-/** Whatever the API answers. */
-// oxlint-disable-next-line typescript/no-explicit-any
-type Json = any;
+import { Tenant, type Json } from './tenant.ts';
 
 export interface Latencies {
   readonly reads: number;
@@ -26,36 +21,29 @@ export function summary(latenciesMs: readonly number[]): Latencies {
 
 const pauseMs = 10;
 const writeEveryMs = 500;
-const timeoutMs = 10_000;
 
-export class Victim {
-  url: string;
-  readonly #apiKey: string;
-  readonly #agent = new Agent({ keepAlive: true, maxSockets: 4 });
-  /** Descriptions of templates and images of services, by id, as they were answered last. */
+/** Of the services whose images are changed. */
+export interface Prepared {
+  readonly services: number;
+  readonly spec: object;
+}
+
+export class Victim extends Tenant {
+  /** Images of services and names of volumes, by id, as they were answered last. */
   readonly #promised = new Map<string, string>();
   readonly #ids: string[] = [];
   #writes = 0;
 
-  constructor(url: string, apiKey: string) {
-    this.url = url;
-    this.#apiKey = apiKey;
-  }
-
-  async prepare(): Promise<void> {
-    for (let index = 0; index < 20; index += 1) {
-      const service = await this.#ok('POST', '/api/services', {
-        name: `service ${index}`,
-        region: 'standard',
-        image: 'registry.example/app:0',
-        resources: { gpuCount: 0, cpu: 1, memoryGb: 1 },
-        environment: { TOKEN: 'value' },
-      });
+  /** Their ids. */
+  async prepare({ services, spec }: Prepared): Promise<readonly string[]> {
+    for (let index = 0; index < services; index += 1) {
+      const service = await this.ok('POST', '/api/services', { name: `service ${index}`, ...spec });
       this.#ids.push(service.id);
       this.#promised.set(service.id, service.image);
     }
-    const volume = await this.#ok('POST', '/api/volumes', { name: 'data', region: 'standard', sizeGb: 10 });
+    const volume = await this.ok('POST', '/api/volumes', { name: 'data', region: 'standard', sizeGb: 10 });
     this.#promised.set(volume.id, 'data');
+    return this.#ids;
   }
 
   /** Reads, one after the other, for so long; `isWriting`: and writes. Returns how long each read took, in milliseconds. */
@@ -67,7 +55,7 @@ export class Victim {
       const id = this.#ids[round % this.#ids.length] ?? '';
       const path = ['/api/account', `/api/services/${id}`, '/api/volumes', '/api/me'][round % 4] ?? '';
       const startedMs = performance.now();
-      const { status } = await this.#send('GET', path);
+      const { status } = await this.send('GET', path);
       latencies.push(status === 200 ? performance.now() - startedMs : Infinity);
       if (isWriting && performance.now() >= nextWriteMs) {
         await this.#write(id);
@@ -80,7 +68,7 @@ export class Victim {
 
   /** What is not there as it was promised. */
   async missing(): Promise<string[]> {
-    const { services, volumes } = await this.#ok('GET', '/api/account');
+    const { services, volumes } = await this.ok('GET', '/api/account');
     const seen = new Map<string, string>([
       ...services.map(({ id, image }: Json) => [id, image]),
       ...volumes.map(({ id, name }: Json) => [id, name]),
@@ -91,41 +79,9 @@ export class Victim {
   }
 
   async #write(id: string): Promise<void> {
-    const { service } = await this.#ok('GET', `/api/services/${id}`);
+    const { service } = await this.ok('GET', `/api/services/${id}`);
     const image = `registry.example/app:${(this.#writes += 1)}`;
-    await this.#ok('PATCH', `/api/services/${id}`, { revision: service.revision, patch: { image } });
+    await this.ok('PATCH', `/api/services/${id}`, { revision: service.revision, patch: { image } });
     this.#promised.set(id, image);
-  }
-
-  async #ok(method: string, path: string, body?: object): Promise<Json> {
-    for (;;) {
-      const { status, text } = await this.#send(method, path, body);
-      if (status === 200 || status === 201) return JSON.parse(text);
-      // Its lifecycle went on between the read and the write.
-      if (status !== 409 || method !== 'PATCH')
-        throw new Error(`the victim's ${method} ${path}: ${status} ${text}`);
-      const { service } = await this.#ok('GET', path);
-      Object.assign(body ?? {}, { revision: service.revision });
-    }
-  }
-
-  #send(method: string, path: string, body?: object): Promise<{ status: number; text: string }> {
-    return new Promise((resolve) => {
-      const headers = {
-        authorization: `Bearer ${this.#apiKey}`,
-        ...(method !== 'GET' && { 'idempotency-key': randomUUID(), 'content-type': 'application/json' }),
-      };
-      const sent = request(`${this.url}${path}`, { method, headers, agent: this.#agent }, (response) => {
-        let text = '';
-        response.setEncoding('utf8');
-        response.on('data', (part: string) => (text += part));
-        response.once('close', () =>
-          resolve({ status: response.complete ? (response.statusCode ?? 0) : 0, text }),
-        );
-      });
-      sent.once('error', (error) => resolve({ status: 0, text: error.message }));
-      sent.setTimeout(timeoutMs, () => sent.destroy());
-      sent.end(body && JSON.stringify(body));
-    });
   }
 }

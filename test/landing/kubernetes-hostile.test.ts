@@ -8,7 +8,14 @@ import { writeFile } from 'node:fs/promises';
 import { createServer, type AddressInfo } from 'node:net';
 import path from 'node:path';
 import { beforeAll, describe, expect, onTestFinished, test } from 'vitest';
-import { isWithoutCluster, kubectl, startInCluster, useCluster } from '../support/processes/cluster-world.ts';
+import { hostile } from '../hostile/hostile.ts';
+import {
+  clusterKubeconfig,
+  isWithoutCluster,
+  kubectl,
+  startInCluster,
+  useCluster,
+} from '../support/processes/cluster-world.ts';
 import { idler, keys, page, type ContainerWorld, type Json } from '../support/processes/container-world.ts';
 import { fixtureImage } from '../support/processes/podman.ts';
 import { eventually, temporaryFolder } from '../support/processes/processes.ts';
@@ -198,4 +205,20 @@ describe.skipIf(isWithoutCluster)('a hostile container', () => {
       expect(await reaches(world, attacker.id, await addressOf(own.id), 8080)).toBe(true);
     });
   });
+
+  test('makes Pods without end, and the Pods, changes and reads of another tenant are not the worse for it', async () => {
+    const report = await hostile({
+      quietMs: 5_000,
+      attackMs: 24_000,
+      folder: await temporaryFolder(),
+      // The node and its Pods share the processor with the server and with other tests: a server that waits for them
+      // while it answers would take longer than that.
+      quietFloorMs: 300,
+      longestP99Ms: 3_000,
+      pods: { kubeconfig: clusterKubeconfig(), image: fixtureImage },
+    });
+    expect(report.violations).toEqual([]);
+    expect(report.pods?.podsOfAttacker.all).toBeGreaterThan(0);
+    expect(Object.keys(report.answers)).toEqual(expect.arrayContaining(['POST 400', 'POST 201', 'POST 409']));
+  }, 420_000);
 });

@@ -45,16 +45,23 @@ export class Containers {
     return this.#platform.runtime.metrics(service, minutes);
   }
 
-  /** Decides in the running transaction; what it returns runs the command. */
+  /** Decides in the running transaction; what it returns runs the command, and is to be called once that is durable. */
   admit(account: AccountRecord, id: string, request: ExecRequest): () => Promise<ExecutionResult> {
-    const { events, runtime } = this.#platform;
+    const { events, runtime, store } = this.#platform;
     const service = this.#services.find(account, id);
     requireRunning(service, 'run a command in');
-    this.#commands.require(account.id);
+    // Now, and not when it runs: others of the same moment are admitted before that.
+    const giveBack = this.#commands.take(account.id);
+    store.unit.onRollback(giveBack);
     events.add(service.id, `exec requested by ${account.name}`);
     const { command, timeoutSeconds = execDefaultSeconds } = request;
-    const run = () => runtime.exec(service, { command, timeoutSeconds });
-    return async () => bounded(await this.#commands.with(account.id, run));
+    return async () => {
+      try {
+        return bounded(await runtime.exec(service, { command, timeoutSeconds }));
+      } finally {
+        giveBack();
+      }
+    };
   }
 
   openBrowser(account: AccountRecord, id: string): { url: string } {

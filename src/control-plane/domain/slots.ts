@@ -12,25 +12,27 @@ export class Slots {
     this.#what = what;
   }
 
-  /** Refuses with 429 when there is none left. */
-  require(accountId: string): void {
-    if ((this.#taken.get(accountId) ?? 0) < this.#most) return;
-    throw new ApiError(
-      429,
-      'rate_limited',
-      `at most ${this.#most} ${this.#what} of an account are under way at once; wait for one to end`,
-      1,
-    );
+  /** Takes a slot, and gives how to give it back, once. Refuses with 429 when there is none left. */
+  take(accountId: string): () => void {
+    if ((this.#taken.get(accountId) ?? 0) >= this.#most) {
+      throw new ApiError(
+        429,
+        'rate_limited',
+        `at most ${this.#most} ${this.#what} of an account are under way at once; wait for one to end`,
+        1,
+      );
+    }
+    this.#add(accountId, 1);
+    return () => this.#add(accountId, -1);
   }
 
-  /** Runs `work` in a slot; refuses as `require`. */
+  /** Runs `work` in a slot; refuses as `take`. */
   async with<Result>(accountId: string, work: () => Promise<Result>): Promise<Result> {
-    this.require(accountId);
-    this.#add(accountId, 1);
+    const giveBack = this.take(accountId);
     try {
       return await work();
     } finally {
-      this.#add(accountId, -1);
+      giveBack();
     }
   }
 

@@ -7,11 +7,10 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { stringify } from 'yaml';
-import { loadFixture } from '../../support/processes/cluster-world.ts';
 import type { Json } from '../../support/processes/fleet.ts';
 import { imageTag } from '../../support/processes/image.ts';
 import { isWithoutNode, loadImage, system } from '../../support/processes/installed.ts';
-import { ClusterNode, whoseNode } from '../../support/processes/node.ts';
+import { ClusterNode, loadFixture, whoseNode } from '../../support/processes/node.ts';
 import { fixtureImage } from '../../support/processes/podman.ts';
 import { eventually, nowMs } from '../../support/processes/processes.ts';
 
@@ -157,6 +156,54 @@ describe.skipIf(isUnasked)('control plane, operator and fleet in one cluster', (
     expect(after).toHaveLength(before.length + 1);
     expect(await page('web')).toBe('start one\nstart two\n');
   });
+
+  test('a control plane that is scaled to nothing and back makes what was declared meanwhile, and ends no service', async () => {
+    const scaled = ['scale', `statefulset/${planeSpace}`];
+    const before = await Promise.all(['web', 'worker'].map(uidOf));
+    const late = await uidOf('late');
+    await node.kubectl('-n', planeSpace, ...scaled, '--replicas=0');
+    await node.kubectl('-n', planeSpace, 'wait', '--for=delete', `pod/${planePod}`, '--timeout=120s');
+    await apply('late', [document('late', { env: [{ name: 'GREETING', value: 'back' }] })]);
+    // The operator has seen that nobody answers.
+    const ready = '{.status.conditions[?(@.type=="Ready")].status}';
+    await eventually(
+      'an Account that is not Ready',
+      async () => (await shop('get', 'account', 'default', '-o', `jsonpath=${ready}`)) !== 'True',
+      longMs,
+    );
+    expect(await Promise.all(['web', 'worker', 'late'].map(uidOf))).toEqual([...before, late]);
+    await timed('a change after nothing and back', async () => {
+      await node.kubectl('-n', planeSpace, ...scaled, '--replicas=1');
+      await eventually(
+        'the next Pod of the service',
+        async () => ![late, 'undefined'].includes(await uidOf('late')),
+        longMs,
+      );
+      await untilReady('containerservice', '--all');
+    });
+    expect(await Promise.all(['web', 'worker'].map(uidOf))).toEqual(before);
+    expect(await tenantPods()).toHaveLength(3);
+  });
+
+  test('a service that is idle falls asleep, and wakes when its sleep policy is gone', async () => {
+    const before = await uidOf('late');
+    const sleeping = (sleepAfterMinutes: number) => [
+      document('late', { env: [{ name: 'GREETING', value: 'back' }], sleepAfterMinutes }),
+    ];
+    await apply('late', sleeping(1));
+    const isAsleep = '--for=jsonpath={.status.conditions[?(@.type=="Ready")].reason}=Sleeping';
+    await timed('asleep after a minute of idleness', () =>
+      shop('wait', isAsleep, 'containerservice/late', '--timeout=240s'),
+    );
+    expect(await uidOf('late')).toBe('undefined');
+    await timed('awake', async () => {
+      await apply('late', sleeping(0));
+      const isAwake = '--for=jsonpath={.status.conditions[?(@.type=="Ready")].reason}=Running';
+      await shop('wait', isAwake, 'containerservice/late', '--timeout=120s');
+    });
+    expect(['undefined', before]).not.toContain(await uidOf('late'));
+    expect(await tenantPods()).toHaveLength(3);
+  }, 480_000);
 
   test('a Job protects its service from a change until it ends', async () => {
     const container = {

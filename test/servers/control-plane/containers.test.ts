@@ -1,10 +1,17 @@
+import { randomUUID } from 'node:crypto';
 import { mkdtemp, readFile, readdir, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
+import pino from 'pino';
+import { systemRandom } from '../../../src/base/random.ts';
+import { commandsAtOnce } from '../../../src/control-plane/domain/config.ts';
 import { bounded } from '../../../src/control-plane/domain/containers.ts';
-import { defaultConfig } from '../../../src/control-plane/main.ts';
-import { key, startWorld } from './support.ts';
+import type { ExecutionResult } from '../../../src/control-plane/domain/runtime.ts';
+import { defaultConfig, openControlPlane } from '../../../src/control-plane/main.ts';
+import { ManualClock } from '../../support/manual-clock.ts';
+import { ScriptedRuntime } from './scripted-runtime.ts';
+import { accounts, key, startWorld, trainer } from './support.ts';
 
 const nobody = '00000000-0000-4000-8000-000000000000';
 const list = { command: ['ls', '-l'] };
@@ -56,6 +63,50 @@ test('a command is run once per Idempotency-Key, and needs one', async () => {
   expect((await run(null)).body.error.code).toBe('idempotency_key_missing');
   const { events } = await world.ok('GET', `/api/services/${id}/events`);
   expect(events.filter(({ message }: { message: string }) => message.startsWith('exec'))).toHaveLength(1);
+});
+
+test('of commands that arrive in one moment so many run as an account may have at once; the others were not begun', async () => {
+  const logged: string[] = [];
+  const scripted = new ScriptedRuntime();
+  const ends: (() => void)[] = [];
+  const result: ExecutionResult = { exitCode: 0, stdout: '', stderr: '', truncated: false };
+  const { api, close } = await openControlPlane({
+    listen: { host: '127.0.0.1', port: 0 },
+    database: ':memory:',
+    accounts,
+    random: systemRandom,
+    clock: new ManualClock(),
+    logger: pino({ level: 'error' }, { write: (line: string) => void logged.push(line) }),
+    runtime: (host) => ({
+      ...scripted.factory(host),
+      exec: () => new Promise((resolve) => void ends.push(() => resolve(result))),
+    }),
+  });
+  const post = async (url: string, payload: object) => {
+    const headers = { authorization: `Bearer ${key.alice}`, 'idempotency-key': randomUUID() };
+    return api.inject({ method: 'POST', url, payload, headers });
+  };
+  const { id } = (await post('/api/services', trainer)).json<{ id: string }>();
+  scripted.done(id);
+  const run = () => post(`/api/services/${id}/exec`, list);
+  const all = Promise.all(Array.from({ length: commandsAtOnce + 3 }, run));
+  await expect.poll(() => ends.length).toBe(commandsAtOnce);
+  for (const end of ends) end();
+  const answers = (await all).map((answer) => {
+    const { error } = answer.json<{ error?: { code: string } }>();
+    return `${answer.statusCode} ${error?.code ?? 'done'}`;
+  });
+  expect(answers.toSorted()).toEqual([
+    ...Array<string>(commandsAtOnce).fill('200 done'),
+    ...Array<string>(3).fill('429 rate_limited'),
+  ]);
+  expect(logged).toEqual([]);
+  // Each has given its place back.
+  const next = run();
+  await expect.poll(() => ends.length).toBe(commandsAtOnce + 1);
+  ends.at(-1)?.();
+  expect((await next).statusCode).toBe(200);
+  await close();
 });
 
 test.each([

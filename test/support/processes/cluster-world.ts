@@ -3,9 +3,7 @@
  * `localhost/fixture:1` already (see podman.ts, which makes it), or a node as node.ts finds one, into which it is loaded.
  */
 import { execFile } from 'node:child_process';
-import { mkdtempSync, rmSync } from 'node:fs';
 import { writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, afterEach, beforeAll } from 'vitest';
@@ -16,8 +14,8 @@ import type { KubernetesApi, KubernetesObject, ResourceType } from '../../../src
 import { createMetrics } from '../../../src/telemetry/index.ts';
 import { accounts, ContainerWorld, type Site } from './container-world.ts';
 import { ControlPlaneProcess } from './control-plane.ts';
-import { ClusterNode, whatNodeNeeds } from './node.ts';
-import { fixtureImage, Podman } from './podman.ts';
+import { ClusterNode, loadFixture, whatNodeNeeds } from './node.ts';
+import { fixtureImage } from './podman.ts';
 import { eventually, temporaryFolder } from './processes.ts';
 
 const run = promisify(execFile);
@@ -100,20 +98,6 @@ export function clusterKubeconfig(): string {
 export async function kubectl(...args: string[]): Promise<string> {
   const { stdout } = await run('kubectl', ['--kubeconfig', kubeconfig, ...args], { timeout: 180_000 });
   return stdout;
-}
-
-/** The image of these tests, for a node that makes no image itself. */
-export async function loadFixture(node: ClusterNode): Promise<void> {
-  const folder = mkdtempSync(join(tmpdir(), 'fleetkeeper-fixture-'));
-  try {
-    await using podman = new Podman('localhost:1');
-    await podman.importFixture();
-    const archive = join(folder, 'fixture.tar');
-    await podman.run('save', '--output', archive, fixtureImage);
-    await node.load(archive);
-  } finally {
-    rmSync(folder, { recursive: true, force: true });
-  }
 }
 
 async function all(of: ResourceType): Promise<readonly KubernetesObject[]> {

@@ -10,7 +10,7 @@ import { existsSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { promisify } from 'node:util';
-import { whatPodmanNeeds } from './podman.ts';
+import { fixtureImage, Podman, whatPodmanNeeds } from './podman.ts';
 
 const run = promisify(execFile);
 
@@ -146,5 +146,19 @@ export class ClusterNode implements AsyncDisposable {
   async #tool(verb: string, ...args: string[]): Promise<void> {
     if (!this.isOwn) throw new Error(`the cluster of KUBECONFIG has no ${verb}: it needs CLUSTER_ASSETS`);
     await run(given().tool, [verb, this.#folder, ...args], { maxBuffer: outputBytes });
+  }
+}
+
+/** The image of tests with Pods, for a node that makes no image itself. */
+export async function loadFixture(node: ClusterNode): Promise<void> {
+  const folder = mkdtempSync(path.join(tmpdir(), 'fleetkeeper-fixture-'));
+  try {
+    await using podman = new Podman('localhost:1');
+    await podman.importFixture();
+    const archive = path.join(folder, 'fixture.tar');
+    await podman.run('save', '--output', archive, fixtureImage);
+    await node.load(archive);
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
   }
 }
