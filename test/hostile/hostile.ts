@@ -85,8 +85,9 @@ export async function hostile(options: HostileOptions): Promise<HostileReport> {
   let restarted: ServerProcess | undefined;
   const victim = new Victim(server.url, keys.victim);
   const attacker = new Tenant(server.url, keys.attacker);
-  const pods = podOptions && (await PodSide.connect(podOptions, victim, attacker));
+  let pods: PodSide | undefined;
   try {
+    pods = podOptions && (await PodSide.connect(podOptions, victim, attacker));
     if (pods) await pods.prepare();
     else await victim.prepare(simulated);
     const seen = await attackIt(server, victim, pods, options);
@@ -152,7 +153,7 @@ async function attackIt(
   await victim.live(Math.min(quietMs, 2_000), false);
   const [quiet, changesQuiet] = await withChanges(pods, () => victim.live(quietMs, false));
   const service = podOptions ? serviceOfAttacker(podOptions.image) : simulatedOfAttacker;
-  const attacker = await Attacker.start(server.url, service);
+  using attacker = await Attacker.start(server.url, service);
   const all: number[] = [];
   const changes: number[] = [];
   const byPhase: Record<string, Latencies> = {};
@@ -229,7 +230,8 @@ async function sizeMbOf(folder: string): Promise<number> {
 /** By their messages; names in them count as one. */
 function warningsOf(log: string): Record<string, number> {
   const counts: Record<string, number> = {};
-  for (const line of log.split('\n').filter((text) => text.startsWith('{'))) {
+  // The line that was being written when the server was killed is cut.
+  for (const line of log.split('\n').filter((text) => text.startsWith('{') && text.endsWith('}'))) {
     const { msg, error = '', err } = JSON.parse(line) as LogLine;
     const message = `${msg}: ${error || (err?.message ?? '')}`.replaceAll(/[0-9a-f]{8}[-0-9a-f]{8,}/g, 'ID');
     counts[message] = (counts[message] ?? 0) + 1;
@@ -274,6 +276,11 @@ class Attacker {
     this.#order([]);
     const [message] = (await answers) as [Record<string, number>];
     return message;
+  }
+
+  /** Also of a failed run. */
+  [Symbol.dispose](): void {
+    this.#child.kill('SIGKILL');
   }
 
   #order(names: readonly string[]): void {

@@ -45,7 +45,7 @@ export class Containers {
     return this.#platform.runtime.metrics(service, minutes);
   }
 
-  /** Decides in the running transaction; what it returns runs the command, and is to be called once that is durable. */
+  /** Decides in the running transaction; what it returns runs the command. Call it only after the commit. */
   admit(account: AccountRecord, id: string, request: ExecRequest): () => Promise<ExecutionResult> {
     const { events, runtime, store } = this.#platform;
     const service = this.#services.find(account, id);

@@ -12,7 +12,7 @@ export class Slots {
     this.#what = what;
   }
 
-  /** Takes a slot, and gives how to give it back, once. Refuses with 429 when there is none left. */
+  /** Takes a slot, and returns a function that releases it; a second call does nothing. Refuses with 429 when there is none left. */
   take(accountId: string): () => void {
     if ((this.#taken.get(accountId) ?? 0) >= this.#most) {
       throw new ApiError(
@@ -23,7 +23,11 @@ export class Slots {
       );
     }
     this.#add(accountId, 1);
-    return () => this.#add(accountId, -1);
+    let isTaken = true;
+    return () => {
+      if (isTaken) this.#add(accountId, -1);
+      isTaken = false;
+    };
   }
 
   /** Runs `work` in a slot; refuses as `take`. */

@@ -1,7 +1,7 @@
 /**
  * Objects that have left the source and still have a record, by namespace: what they have at the provider is still to be deleted. Each
  * account read asks for those of its account, so they are not searched among all records: a record is checked when it changes, as the store
- * reports, and when its document comes or goes.
+ * reports, and when its document is added or removed.
  */
 import type { DesiredObjects } from '../../desired/index.ts';
 import { accountNamed, parseObjectKey, type ObjectKey } from '../../resources/index.ts';

@@ -185,7 +185,7 @@ describe.skipIf(isUnasked)('control plane, operator and fleet in one cluster', (
     expect(await tenantPods()).toHaveLength(3);
   });
 
-  test('a service that is idle falls asleep, and wakes when its sleep policy is gone', async () => {
+  test('a service that is idle falls asleep, and wakes when it is never to sleep', async () => {
     const before = await uidOf('late');
     const sleeping = (sleepAfterMinutes: number) => [
       document('late', { env: [{ name: 'GREETING', value: 'back' }], sleepAfterMinutes }),

@@ -458,6 +458,7 @@ const walksAll =
 const mayWalk = new Set([
   'engine/admission/admission.ts',
   'engine/controller.ts',
+  'engine/fleet/leaving.ts',
   'engine/fleet/managed-ids.ts',
   'engine/fleet/members.ts',
   'engine/money/budgets.ts',
