@@ -4,7 +4,7 @@ import { describe } from './shrink.ts';
 import { run, type Result, type RunOptions } from './world.ts';
 
 /** Of one run. */
-export const longestRunMs = 120_000;
+export const longestRunMs = 300_000;
 
 export async function expectNoViolation(script: Script, options: RunOptions = {}): Promise<Result> {
   const result = await run(script, options);
