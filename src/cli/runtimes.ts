@@ -85,8 +85,7 @@ async function inCluster(
     dispatcher: ports?.network?.dispatcher,
   });
   await kubernetes.requireCluster(connected.api);
-  const logger = openLog(context, flags);
-  const config = await kubernetes.withNodesOf(connected.api, kubernetes.withoutMadeUpGpus(given), logger);
+  const config = kubernetes.withoutMadeUpGpus(given);
   const { promise: ended, resolve } = Promise.withResolvers<UserError>();
   const onDeposed = (reason: string) =>
     resolve(

@@ -280,6 +280,7 @@ function startDomain(store: Store, options: ControlPlaneOptions, quotaOf: QuotaO
       onReports: (reports) => settlement.onReports(reports),
       onEnded: (serviceId, reason) => settlement.onEnded(serviceId, reason),
       onUsed: (serviceIds) => settlement.onUsed(serviceIds),
+      onBounds: (bounds) => platform.capacity.observe(bounds),
       onFailure,
       quotaOf: (accountId) => platform.quotas.of(accountId),
     }),
@@ -306,13 +307,6 @@ function startDomain(store: Store, options: ControlPlaneOptions, quotaOf: QuotaO
     });
   const stopCharging = repeat((run) => time.after(chargeIntervalMs, run), charge, onFailure);
   const stopHousekeeping = keepHouse(store, idempotency, clock, onFailure);
-  const stop = () => {
-    stopCharging();
-    stopHousekeeping();
-    lifecycle.close();
-    platform.runtime.close();
-    charge();
-  };
   return {
     onFailure,
     platform,
@@ -322,6 +316,12 @@ function startDomain(store: Store, options: ControlPlaneOptions, quotaOf: QuotaO
     volumes,
     services: new Services(platform, volumes, lifecycle),
     sessions: new BrowserSessions(clock, random, 'http://browser.invalid'),
-    stop,
+    stop: () => {
+      stopCharging();
+      stopHousekeeping();
+      lifecycle.close();
+      platform.runtime.close();
+      charge();
+    },
   };
 }

@@ -3,6 +3,9 @@
  * service gets all of it in one geography, and its GPUs from one model: the first that has enough left, in the order of
  * the configuration. Compute counts while it is held, storage as it was asked for. All places together are bounded by
  * what the machine has that runs the containers: beyond that nothing is added, and what is held is kept.
+ *
+ * What the configuration states counts. For all else, a runtime may report what the machine or each place has now (`observe`), and how many
+ * services fit.
  */
 import type { ServiceResources } from '../../api/wire.ts';
 import type { ControlPlaneConfig, GeographyConfig, RegionConfig } from './config.ts';
@@ -10,9 +13,21 @@ import { conflict } from './errors.ts';
 import { holdsCompute, holdsTheSame, type ServiceRecord, type VolumeRecord } from '../store/records.ts';
 import type { Store } from '../store/store.ts';
 
-type Amount = 'cpu' | 'memoryGb' | 'storageGb';
+type Amount = 'cpu' | 'memoryGb' | 'storageGb' | 'services';
 
-const amounts = ['cpu', 'memoryGb', 'storageGb'] as const satisfies readonly Amount[];
+const amounts = ['cpu', 'memoryGb', 'storageGb', 'services'] as const satisfies readonly Amount[];
+
+export type AmountBounds = Readonly<Partial<Record<Amount, number>>>;
+
+export interface ObservedBounds {
+  readonly machine: AmountBounds;
+  /** By `placeKey`. */
+  readonly places: ReadonlyMap<string, AmountBounds>;
+}
+
+export function placeKey(region: string, geography: string): string {
+  return `${region}/${geography}`;
+}
 
 export interface Bounded {
   /** Null: of the machine that runs the containers. */
@@ -32,6 +47,7 @@ export class Capacity {
   readonly #config: ControlPlaneConfig;
   readonly #unit: Store['unit'];
   readonly #taken = new Map<string, number>();
+  #observed: ObservedBounds = { machine: {}, places: new Map() };
 
   constructor(config: ControlPlaneConfig, store: Store) {
     this.#config = config;
@@ -48,6 +64,11 @@ export class Capacity {
     });
   }
 
+  /** From now on; services that are there stay, even where there is less than they hold. */
+  observe(bounds: ObservedBounds): void {
+    this.#observed = bounds;
+  }
+
   /**
    * Where these resources are to be had, and `storageGb` beside them; what `instead` holds counts as free. Refuses with
    * `capacity_unavailable`.
@@ -62,12 +83,14 @@ export class Capacity {
     const isRoomAtAll =
       this.#machineHasRoom('cpu', resources.cpu, instead) &&
       this.#machineHasRoom('memoryGb', resources.memoryGb, instead) &&
+      this.#machineHasRoom('services', 1, instead) &&
       this.#machineHasRoom('storageGb', storageGb);
     for (const geography of isRoomAtAll ? region.geographies : []) {
       if (!geographies.includes(geography.name)) continue;
       const isRoom =
         this.#hasRoom(region.name, geography, 'cpu', resources.cpu, instead) &&
         this.#hasRoom(region.name, geography, 'memoryGb', resources.memoryGb, instead) &&
+        this.#hasRoom(region.name, geography, 'services', 1, instead) &&
         this.#hasRoom(region.name, geography, 'storageGb', storageGb);
       if (!isRoom) continue;
       if (resources.gpuCount === 0) return { geography: geography.name, gpuModel: null };
@@ -140,15 +163,15 @@ export class Capacity {
   /** What has a bound: of the machine first, then in the order of the configuration. */
   bounded(): Bounded[] {
     const machine = amounts.flatMap((what): Bounded[] => {
-      const total = this.#config.containers.capacity[what];
+      const total = this.#totalOfMachine(what);
       const taken = this.#taken.get(keyOfMachine(what)) ?? 0;
-      return total === null || total === undefined ? [] : [{ place: null, what, taken, total }];
+      return total === undefined ? [] : [{ place: null, what, taken, total }];
     });
     const places = this.#config.regions.flatMap(({ name: region, geographies }) =>
       geographies.flatMap((geography): Bounded[] => {
         const place = { region, geography: geography.name };
         return amounts.flatMap((what): Bounded[] => {
-          const total = geography[what];
+          const total = this.#totalOf(region, geography, what);
           const taken = this.#taken.get(keyOf(region, geography.name, what)) ?? 0;
           return total === undefined ? [] : [{ place, what, taken, total }];
         });
@@ -170,25 +193,37 @@ export class Capacity {
     wanted: number,
     instead?: ServiceRecord,
   ): boolean {
-    const total = geography[amount];
+    const total = this.#totalOf(region, geography, amount);
     if (total === undefined || wanted === 0) return true;
     const isBack =
       amount !== 'storageGb' &&
       instead &&
       holdsCompute(instead) &&
-      placeOf(instead) === `${region}/${geography.name}`;
-    const back = isBack ? instead.resources[amount] : 0;
+      placeKey(instead.region, instead.geography) === placeKey(region, geography.name);
+    const back = isBack ? heldOf(instead, amount) : 0;
+    if (wanted <= back) return true;
     const taken = this.#taken.get(keyOf(region, geography.name, amount)) ?? 0;
     // Sums of fractions are not exact.
     return taken - back + wanted <= total + 1e-6;
   }
 
   #machineHasRoom(amount: Amount, wanted: number, instead?: ServiceRecord): boolean {
-    const total = this.#config.containers.capacity[amount] ?? Infinity;
-    const back = amount !== 'storageGb' && instead && holdsCompute(instead) ? instead.resources[amount] : 0;
+    const total = this.#totalOfMachine(amount) ?? Infinity;
+    const back = amount !== 'storageGb' && instead && holdsCompute(instead) ? heldOf(instead, amount) : 0;
     if (wanted <= back) return true;
     // Sums of fractions are not exact.
     return (this.#taken.get(keyOfMachine(amount)) ?? 0) - back + wanted <= total + 1e-6;
+  }
+
+  #totalOf(region: string, geography: GeographyConfig, amount: Amount): number | undefined {
+    const stated = amount === 'services' ? undefined : geography[amount];
+    return stated ?? this.#observed.places.get(placeKey(region, geography.name))?.[amount];
+  }
+
+  /** The configuration may also state that there is no bound. */
+  #totalOfMachine(amount: Amount): number | undefined {
+    const stated = amount === 'services' ? undefined : this.#config.containers.capacity[amount];
+    return stated === undefined ? this.#observed.machine[amount] : (stated ?? undefined);
   }
 
   #takenBesides(region: string, geography: string, gpuModel: string, instead?: ServiceRecord): number {
@@ -208,9 +243,9 @@ export class Capacity {
     const { region, geography, resources } = service;
     const key = keyOfService(service);
     if (key !== undefined) this.#add(key, sign * resources.gpuCount);
-    for (const amount of ['cpu', 'memoryGb'] as const) {
-      this.#add(keyOf(region, geography, amount), sign * resources[amount]);
-      this.#add(keyOfMachine(amount), sign * resources[amount]);
+    for (const amount of ['cpu', 'memoryGb', 'services'] as const) {
+      this.#add(keyOf(region, geography, amount), sign * heldOf(service, amount));
+      this.#add(keyOfMachine(amount), sign * heldOf(service, amount));
     }
   }
 
@@ -230,15 +265,15 @@ export class Capacity {
   }
 }
 
+function heldOf({ resources }: ServiceRecord, amount: Exclude<Amount, 'storageGb'>): number {
+  return amount === 'services' ? 1 : resources[amount];
+}
+
 function noCapacity(region: string, what: string, geographies: readonly string[]): Error {
   return conflict(
     'capacity_unavailable',
     `region ${region} has no ${what} in ${geographies.join(' or ')} at the moment; try again later`,
   );
-}
-
-function placeOf({ region, geography }: ServiceRecord): string {
-  return `${region}/${geography}`;
 }
 
 /** `what`: a model of GPUs with a mark before it, or an amount. */

@@ -9,6 +9,7 @@ import type { ServiceResources } from '../../api/wire.ts';
 import type { Clock } from '../../base/clock.ts';
 import type { Random } from '../../base/random.ts';
 import type { Sensitive } from '../../base/sensitive.ts';
+import type { ObservedBounds } from './capacity.ts';
 import type { PlatformClock } from './platform-clock.ts';
 import type { Quota } from './quotas.ts';
 import type { ServiceRecord, VolumeOperationKind, VolumeRecord } from '../store/records.ts';
@@ -121,6 +122,8 @@ export interface RuntimeHost {
   onEnded(this: void, serviceId: string, reason: string): void;
   /** These running services were in use just now. */
   onUsed(this: void, serviceIds: readonly string[]): void;
+  /** What there is behind the runtime, where the configuration does not state it. */
+  onBounds(this: void, bounds: ObservedBounds): void;
   onFailure(this: void, error: unknown): void;
   /** What an account may have. */
   quotaOf(this: void, accountId: string): Quota;

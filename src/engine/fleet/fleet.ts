@@ -41,6 +41,8 @@ import { LastReadings } from './last-readings.ts';
 import { ownerGate, pathInOwner } from './derived.ts';
 import { LeavingObjects } from './leaving.ts';
 import { ManagedIds } from './managed-ids.ts';
+import type { NearIndex } from './near-index.ts';
+import { openWorkOf } from './open-work.ts';
 import { isTakenIn, knownSpec } from './taken-in.ts';
 
 /** The part of a source that a folder is. */
@@ -85,6 +87,7 @@ export class Fleet {
   /** Makes the owned objects follow from the records as they are now. Resolves when that is durable. */
   rederive: () => Promise<void> = async () => {};
   readonly leaving: LeavingObjects;
+  readonly openWork: NearIndex;
   readonly #managedIds: ManagedIds;
   readonly #readBrakes = new WeakMap<AccountSnapshot, Gate | 'none'>();
 
@@ -98,6 +101,7 @@ export class Fleet {
     this.#wallMs = wallMs;
     this.store = store;
     this.leaving = new LeavingObjects(store);
+    this.openWork = openWorkOf(store);
     this.#managedIds = new ManagedIds(store);
     this.owner = owner;
     this.#source = { snapshot, brakes: new Map(), lingering: new Map() };

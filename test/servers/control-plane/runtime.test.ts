@@ -1,6 +1,7 @@
 /** What a runtime is told, and what becomes of what it tells. */
 import { expect, test } from 'vitest';
 import { UserError } from '../../../src/base/user-error.ts';
+import { placeKey, type ObservedBounds } from '../../../src/control-plane/domain/capacity.ts';
 import { defaultConfig } from '../../../src/control-plane/main.ts';
 import { startWorld, trainer, type Json, type World } from './support.ts';
 import { ScriptedRuntime } from './scripted-runtime.ts';
@@ -113,6 +114,38 @@ test("the end of a container is nobody's news while something is under way, or w
   runtime.host.onEnded(id, 'ended');
   runtime.host.onEnded('0b8a9a52-3c43-4a55-9d2b-000000000009', 'ended');
   expect(await world.service(id)).toMatchObject({ state: 'paused', error: null });
+});
+
+test('what the runtime finds behind itself bounds what is added, and nothing that is there', async () => {
+  const runtime = new ScriptedRuntime();
+  await using world = await startWorld({ runtime: runtime.factory });
+  const { id } = await running(world, runtime);
+  const { cpu } = trainer.resources;
+  const create = () => world.refusal('POST', '/api/services', { ...trainer, name: 'another' });
+  const places = defaultConfig.regions.flatMap(({ name, geographies }) =>
+    geographies.map((geography) => placeKey(name, geography.name)),
+  );
+  const full: readonly ObservedBounds[] = [
+    { machine: { services: 1 }, places: new Map() },
+    { machine: { services: 10, cpu: cpu + 0.1 }, places: new Map() },
+    { machine: {}, places: new Map(places.map((place) => [place, { services: 0 }])) },
+  ];
+  for (const bounds of full) {
+    runtime.host.onBounds(bounds);
+    expect(await create()).toBe('409 capacity_unavailable');
+  }
+  await world.act(id, 'restart');
+  runtime.host.onBounds({ machine: { services: 2, cpu: 2 * cpu }, places: new Map() });
+  await world.ok('POST', '/api/services', { ...trainer, name: 'another' });
+});
+
+test('what the configuration states counts, whatever the runtime finds', async () => {
+  const runtime = new ScriptedRuntime();
+  const { containers } = defaultConfig;
+  const config = { ...defaultConfig, containers: { ...containers, capacity: { cpu: null, memoryGb: 1000 } } };
+  await using world = await startWorld({ runtime: runtime.factory, config });
+  runtime.host.onBounds({ machine: { cpu: 0, memoryGb: 0 }, places: new Map() });
+  expect(await world.ok('POST', '/api/services', trainer)).toMatchObject({ state: 'provisioning' });
 });
 
 test('use keeps a service awake, and is no change of it', async () => {

@@ -460,6 +460,7 @@ const mayWalk = new Set([
   'engine/controller.ts',
   'engine/fleet/leaving.ts',
   'engine/fleet/managed-ids.ts',
+  'engine/fleet/near-index.ts',
   'engine/fleet/members.ts',
   'engine/money/budgets.ts',
   'engine/money/reservations.ts',

@@ -1,61 +1,117 @@
 /**
- * What the nodes have, as the bound of what is sold where the configuration states none: of each geography, and of all
- * of them together. Read once, at the start. What changes later is noticed when a Pod finds no room.
+ * What the nodes have, as the bound of what is sold where the configuration states none: of each geography, and of all of them together.
+ *
+ *     start ── nodes and Pods read ──> known ── a node is added, gone, resized, ready, cordoned or labelled ──> read again 5 s later
+ *         └── not readable ──> not bounded └── 5 min later: other Pods of the cluster come and go ──> read again
+ *
+ * What can't be read again stays as it was. Where there is less than services hold, they run on, and none is added.
  */
 import type { Logger } from 'pino';
+import type { Clock, Timer } from '../../../base/clock.ts';
 import { messageOf } from '../../../base/user-error.ts';
 import type { KubernetesApi, KubernetesObject, ResourceType } from '../../../kubernetes/index.ts';
+import { placeKey, type ObservedBounds } from '../../domain/capacity.ts';
 import type { ControlPlaneConfig } from '../../domain/config.ts';
 import { labels } from './names.ts';
-import { freeOf } from './nodes.ts';
+import { freeOf, sizesOf } from './nodes.ts';
 import { placeIn } from './places.ts';
 import { resources } from './resources.ts';
 
 const pageSize = 500;
+const afterChangeMs = 5000;
+const everyMs = 5 * 60_000;
 
-/** The configuration with every bound that the nodes give. */
-export async function withNodesOf(
-  api: Pick<KubernetesApi, 'list'>,
-  config: ControlPlaneConfig,
-  logger: Pick<Logger, 'info' | 'warn'>,
-): Promise<ControlPlaneConfig> {
-  try {
-    const nodes = await all(api, resources.nodes, {});
-    // Those of control planes are counted by their records.
-    const foreign = await all(api, resources.pods, { labelSelector: `!${labels.installation}` });
-    return bounded(config, nodes, foreign, logger);
-  } catch (error) {
-    logger.warn(
-      { error: messageOf(error) },
-      "can't read how much the nodes of the cluster have, so nothing is bounded: state it in the configuration",
-    );
-    return config;
+export interface NodeBoundsOptions {
+  readonly api: Pick<KubernetesApi, 'list'>;
+  readonly config: ControlPlaneConfig;
+  /** As they are observed. */
+  readonly nodes: () => Iterable<KubernetesObject>;
+  readonly clock: Clock;
+  readonly logger: Pick<Logger, 'info' | 'warn'>;
+  readonly onBounds: (bounds: ObservedBounds) => void;
+}
+
+export class NodeBounds {
+  readonly #options: NodeBoundsOptions;
+  #sizes: string | undefined;
+  #shown: string | undefined;
+  #isUnreadable = false;
+  #timer: Timer | undefined;
+  #check: Timer | undefined;
+  #isClosed = false;
+
+  constructor(options: NodeBoundsOptions) {
+    this.#options = options;
+  }
+
+  /** Resolves when they are known, or can't be read. */
+  async start(): Promise<void> {
+    await this.#read();
+    this.#again(everyMs);
+  }
+
+  /** A node has changed. Most changes are reports of its health, and of no matter here. */
+  noticed(): void {
+    if (this.#isClosed) return;
+    this.#check ??= this.#options.clock.after(afterChangeMs, () => {
+      this.#check = undefined;
+      if (this.#sizes === undefined || sizesOf(this.#options.nodes()) !== this.#sizes) this.#again(0);
+    });
+  }
+
+  close(): void {
+    this.#isClosed = true;
+    this.#timer?.cancel();
+    this.#check?.cancel();
+  }
+
+  #again(delayMs: number): void {
+    this.#timer?.cancel();
+    if (this.#isClosed) return;
+    this.#timer = this.#options.clock.after(delayMs, () => {
+      void this.#read().then(() => this.#again(everyMs));
+    });
+  }
+
+  async #read(): Promise<void> {
+    const { api, config, logger, onBounds } = this.#options;
+    try {
+      const nodes = await all(api, resources.nodes, {});
+      // Those of control planes are counted by their records.
+      const foreign = await all(api, resources.pods, { labelSelector: `!${labels.installation}` });
+      this.#sizes = sizesOf(nodes);
+      this.#isUnreadable = false;
+      const bounds = boundsOf(config, nodes, foreign);
+      const shown = JSON.stringify([bounds.machine, [...bounds.places]]);
+      if (shown === this.#shown || this.#isClosed) return;
+      this.#shown = shown;
+      onBounds(bounds);
+      logger.info({ ...bounds.machine, nodes: nodes.length }, 'all services together have at most');
+    } catch (error) {
+      if (!this.#isUnreadable)
+        logger.warn(
+          { error: messageOf(error) },
+          this.#shown === undefined
+            ? "can't read how much the nodes of the cluster have, so nothing is bounded: state it in the configuration"
+            : "can't read how much the nodes of the cluster have now, so the bounds stay as they were",
+        );
+      this.#isUnreadable = true;
+    }
   }
 }
 
-function bounded(
+function boundsOf(
   config: ControlPlaneConfig,
   nodes: readonly KubernetesObject[],
   foreign: readonly KubernetesObject[],
-  logger: Pick<Logger, 'info'>,
-): ControlPlaneConfig {
-  const regions = config.regions.map((region) => ({
-    ...region,
-    geographies: region.geographies.map((geography) => {
+): ObservedBounds {
+  const places = config.regions.flatMap((region) =>
+    region.geographies.map((geography) => {
       const { nodeSelector = {} } = placeIn(config, { region: region.name, geography: geography.name });
-      const { cpu, memoryGb } = freeOf(nodes, foreign, nodeSelector);
-      return { ...geography, cpu: geography.cpu ?? cpu, memoryGb: geography.memoryGb ?? memoryGb };
+      return [placeKey(region.name, geography.name), freeOf(nodes, foreign, nodeSelector)] as const;
     }),
-  }));
-  const { capacity } = config.containers;
-  const { cpu, memoryGb } = freeOf(nodes, foreign, {});
-  const whole = {
-    ...capacity,
-    cpu: capacity.cpu === undefined ? cpu : capacity.cpu,
-    memoryGb: capacity.memoryGb === undefined ? memoryGb : capacity.memoryGb,
-  };
-  logger.info({ ...whole, nodes: nodes.length }, 'all services together have at most');
-  return { ...config, regions, containers: { ...config.containers, capacity: whole } };
+  );
+  return { machine: freeOf(nodes, foreign, {}), places: new Map(places) };
 }
 
 async function all(

@@ -46,6 +46,7 @@ export class Cluster {
   constructor(
     { api, pods, metrics, onDeposed }: ClusterParts,
     host: RuntimeHost,
+    onNodes: () => void,
     onChange: (subjectId: string, change: Change) => void,
   ) {
     const { installation, clock, random, logger } = host;
@@ -54,14 +55,18 @@ export class Cluster {
     this.#host = host;
     this.#onChange = onChange;
     this.office = new Office({ api, installation, clock, random, logger, metrics, onDeposed });
-    const reflector = (type: ResourceType, label?: string) =>
+    const reflector = (
+      type: ResourceType,
+      label?: string,
+      noticed = (change: Change) => this.#changed(change, label),
+    ) =>
       new Reflector({
         api,
         type,
         ...(label !== undefined && {
           scope: { labelSelector: selectorOf({ [labels.installation]: installation }) },
         }),
-        onChange: (change) => this.#changed(change, label),
+        onChange: noticed,
         clock,
         random,
         logger,
@@ -69,7 +74,7 @@ export class Cluster {
       });
     this.pods = reflector(resources.pods, labels.service);
     this.claims = reflector(resources.claims, labels.volume);
-    this.nodes = reflector(resources.nodes);
+    this.nodes = reflector(resources.nodes, undefined, onNodes);
     this.#classes = reflector(resources.storageClasses);
   }
 

@@ -57,6 +57,24 @@ export function haveUserNamespaces(
 export interface Amounts {
   readonly cpu: number;
   readonly memoryGb: number;
+  /** Each is one Pod, of which a node takes a bounded number. */
+  readonly services: number;
+}
+
+/** What decides how much there is for Pods: the same text while that does not change. */
+export function sizesOf(nodes: Iterable<KubernetesObject>): string {
+  const sizes = [...(nodes as Iterable<Node>)].map(({ metadata: { name, labels }, spec, status }) => [
+    name,
+    Object.entries(labels ?? {}).toSorted(([left], [right]) => (left < right ? -1 : 1)),
+    spec?.unschedulable === true,
+    isReady(status),
+    ['cpu', 'memory', 'pods'].map((what) => status?.allocatable?.[what]),
+  ]);
+  return JSON.stringify(sizes.toSorted(([left], [right]) => (String(left) < String(right) ? -1 : 1)));
+}
+
+function isReady(status: Node['status']): boolean {
+  return status?.conditions?.some(({ type, status: is }) => type === 'Ready' && is === 'True') === true;
 }
 
 /** What the nodes with these labels have for Pods, without what foreign Pods on them have asked for. */
@@ -68,19 +86,21 @@ export function freeOf(
   const chosen = (nodes as readonly Node[]).filter(
     ({ metadata, spec, status }) =>
       spec?.unschedulable !== true &&
-      status?.conditions?.some(({ type, status: is }) => type === 'Ready' && is === 'True') &&
+      isReady(status) &&
       Object.entries(selector).every(([name, value]) => metadata.labels?.[name] === value),
   );
   const names = new Set(chosen.map(({ metadata }) => metadata.name));
-  const asked = (foreignPods as readonly ForeignPod[])
-    .filter(({ spec, status }) => names.has(spec?.nodeName ?? '') && !hasEnded.has(status?.phase ?? ''))
-    .flatMap(({ spec }) => spec?.containers ?? []);
+  const foreign = (foreignPods as readonly ForeignPod[]).filter(
+    ({ spec, status }) => names.has(spec?.nodeName ?? '') && !hasEnded.has(status?.phase ?? ''),
+  );
+  const asked = foreign.flatMap(({ spec }) => spec?.containers ?? []);
   const sum = (name: 'cpu' | 'memory') =>
     total(chosen.map(({ status }) => status?.allocatable?.[name])) -
     total(asked.map(({ resources }) => resources?.requests?.[name]));
   return {
     cpu: Math.max(0, Math.round(sum('cpu') * 1000) / 1000),
     memoryGb: Math.max(0, Math.floor((1000 * sum('memory')) / gigabyte) / 1000),
+    services: Math.max(0, total(chosen.map(({ status }) => status?.allocatable?.['pods'])) - foreign.length),
   };
 }
 

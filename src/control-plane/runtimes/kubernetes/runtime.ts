@@ -26,6 +26,7 @@ import { imageRefusal, RegistryPolicy } from '../containers/registry-policy.ts';
 import { sentenceOf } from '../containers/reasons.ts';
 import type { Up } from '../containers/subject.ts';
 import { Subjects, type SubjectWork } from '../containers/subjects.ts';
+import { NodeBounds } from './capacity.ts';
 import { Cluster, type ClusterParts } from './cluster.ts';
 import { runInPod } from './exec.ts';
 import { failureOf } from './failures.ts';
@@ -50,13 +51,17 @@ class KubernetesRuntime implements Runtime {
   readonly #usage: Usage;
   readonly #meter: Meter;
   readonly #subjects: Subjects;
+  readonly #nodeBounds: NodeBounds;
   /** Pods as they were seen before they vanished, by service. */
   readonly #last = new Map<string, Pod>();
   readonly #closing = new AbortController();
 
   constructor(parts: ClusterParts, config: ControlPlaneConfig, host: RuntimeHost) {
     this.#host = host;
-    this.#cluster = new Cluster(parts, host, (subjectId, { kind, object }) => {
+    const nodes = () => this.#cluster.nodes.items.values();
+    this.#nodeBounds = new NodeBounds({ ...host, api: parts.api, config, nodes });
+    const onNodes = () => this.#nodeBounds.noticed();
+    this.#cluster = new Cluster(parts, host, onNodes, (subjectId, { kind, object }) => {
       if (kind === 'deleted' && this.#subjects.upOf(subjectId)) this.#last.set(subjectId, object as Pod);
       this.#subjects.recheck(subjectId);
     });
@@ -86,6 +91,7 @@ class KubernetesRuntime implements Runtime {
     this.#subjects.resume(services, volumes);
     this.#cluster.start();
     this.#meter.start();
+    void this.#nodeBounds.start();
     void this.#synchronize();
   }
 
@@ -139,6 +145,7 @@ class KubernetesRuntime implements Runtime {
 
   close(): void {
     this.#closing.abort();
+    this.#nodeBounds.close();
     this.#meter.close();
     this.#subjects.close();
     void this.#cluster
