@@ -112,7 +112,8 @@ testInFolder('a rollout that needs room in a full budget reports that it waits f
   await fleet.write('llm.yaml', [fleetOf('llm', { replicas: 2, ...surge, template })]);
   const { message } = await eventually('the cause', async () => {
     const ready = await fleet.condition('ServiceFleet/llm', 'Reconciling');
-    return ready?.message.includes('BudgetExceeded') && ready;
+    // Before that, it reports that the deadline of the rollout stands still.
+    return ready?.message.includes('BudgetExceeded: ') && ready;
   });
   expect(message).toContain(
     'BudgetExceeded: replica 2 (`maxSurge: 0` with `maxUnavailable: 1` needs no room)',
