@@ -94,6 +94,7 @@ async function inCluster(
         'run one control plane per database; a copy of a database is not another one',
       ),
     );
-  const runtime = kubernetes.kubernetesRuntime({ ...connected, metrics, onDeposed }, config);
+  const bounds = await kubernetes.firstBounds(connected.api, config);
+  const runtime = kubernetes.kubernetesRuntime({ ...connected, metrics, onDeposed, bounds }, config);
   return { config, runtime, ended };
 }

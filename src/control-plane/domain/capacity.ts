@@ -8,7 +8,7 @@
  * services fit.
  */
 import type { ServiceResources } from '../../api/wire.ts';
-import type { ControlPlaneConfig, GeographyConfig, RegionConfig } from './config.ts';
+import type { ControlPlaneConfig, GeographyConfig, MachineCapacity, RegionConfig } from './config.ts';
 import { conflict } from './errors.ts';
 import { holdsCompute, holdsTheSame, type ServiceRecord, type VolumeRecord } from '../store/records.ts';
 import type { Store } from '../store/store.ts';
@@ -216,14 +216,18 @@ export class Capacity {
   }
 
   #totalOf(region: string, geography: GeographyConfig, amount: Amount): number | undefined {
-    const stated = amount === 'services' ? undefined : geography[amount];
-    return stated ?? this.#observed.places.get(placeKey(region, geography.name))?.[amount];
+    const observed = this.#observed.places.get(placeKey(region, geography.name))?.[amount];
+    if (amount === 'services') return isStated(geography) ? undefined : observed;
+    return geography[amount] ?? observed;
   }
 
   /** The configuration may also state that there is no bound. */
   #totalOfMachine(amount: Amount): number | undefined {
-    const stated = amount === 'services' ? undefined : this.#config.containers.capacity[amount];
-    return stated === undefined ? this.#observed.machine[amount] : (stated ?? undefined);
+    const { capacity } = this.#config.containers;
+    const observed = this.#observed.machine[amount];
+    if (amount === 'services') return isStated(capacity) ? undefined : observed;
+    const stated = capacity[amount];
+    return stated === undefined ? observed : (stated ?? undefined);
   }
 
   #takenBesides(region: string, geography: string, gpuModel: string, instead?: ServiceRecord): number {
@@ -263,6 +267,11 @@ export class Capacity {
   #add(key: string, amount: number): void {
     this.#taken.set(key, (this.#taken.get(key) ?? 0) + amount);
   }
+}
+
+/** Machines may be added when they are needed: then what is there now shows nothing of the number of services either. */
+function isStated({ cpu, memoryGb }: MachineCapacity): boolean {
+  return cpu !== undefined || memoryGb !== undefined;
 }
 
 function heldOf({ resources }: ServiceRecord, amount: Exclude<Amount, 'storageGb'>): number {

@@ -1,6 +1,6 @@
 /**
- * Records that something holds of, by namespace, for questions that each account read asks: they are not to walk over all records. A record
- * is asked again when it changes, as the store reports, and when it was `touched` for another reason.
+ * The records that a condition holds for, by namespace. Each account read asks for those of its account, and must not walk over all records.
+ * The condition is examined again when a record changes, as the store reports, and when it was `touched` for another reason.
  */
 import { parseObjectKey, type ObjectKey } from '../../resources/index.ts';
 import type { ObjectRecord, StateStore } from '../../state/index.ts';

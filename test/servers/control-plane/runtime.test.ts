@@ -144,7 +144,8 @@ test('what the configuration states counts, whatever the runtime finds', async (
   const { containers } = defaultConfig;
   const config = { ...defaultConfig, containers: { ...containers, capacity: { cpu: null, memoryGb: 1000 } } };
   await using world = await startWorld({ runtime: runtime.factory, config });
-  runtime.host.onBounds({ machine: { cpu: 0, memoryGb: 0 }, places: new Map() });
+  // Where machines are added when they are needed, there may be none yet.
+  runtime.host.onBounds({ machine: { cpu: 0, memoryGb: 0, services: 0 }, places: new Map() });
   expect(await world.ok('POST', '/api/services', trainer)).toMatchObject({ state: 'provisioning' });
 });
 

@@ -40,6 +40,7 @@ export class PlayedNode {
   /** Received bytes of each running Pod, as the kubelet measures them; undefined: it measures none. */
   receivedBytes: number | undefined = 0;
   readonly #store: Store;
+  #allocatable: Readonly<Record<string, string>> = { cpu: '8', memory: '16Gi', pods: '110' };
   #isLost = false;
 
   constructor(store: Store) {
@@ -74,6 +75,11 @@ export class PlayedNode {
     for (const entry of this.#pods()) this.#store.remove('pods', entry);
     const node = this.#store.get('nodes', undefined, nodeName);
     if (node) this.#store.remove('nodes', node);
+  }
+
+  resize(allocatable: Readonly<Record<string, string>>): void {
+    this.#allocatable = allocatable;
+    this.#putNode('True');
   }
 
   /** It answers again, and ends what was deleted meanwhile. */
@@ -180,7 +186,7 @@ export class PlayedNode {
       metadata,
       spec: { podCIDRs: ['10.228.0.0/24'] },
       status: {
-        allocatable: { cpu: '8', memory: '16Gi', pods: '110' },
+        allocatable: this.#allocatable,
         addresses: [{ type: 'InternalIP', address: hostIp }],
         conditions: [{ type: 'Ready', status: ready }],
       },

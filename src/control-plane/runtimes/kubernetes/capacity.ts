@@ -1,8 +1,8 @@
 /**
  * What the nodes have, as the bound of what is sold where the configuration states none: of each geography, and of all of them together.
  *
- *     start ── nodes and Pods read ──> known ── a node is added, gone, resized, ready, cordoned or labelled ──> read again 5 s later
- *         └── not readable ──> not bounded └── 5 min later: other Pods of the cluster come and go ──> read again
+ *     start ── nodes and Pods read before anything is sold ──> known ── a node is added, gone, resized, ready, cordoned or labelled ──> read again 5 s later
+ *         └── not readable ──> not bounded                                 └── 5 min later: foreign Pods may be other ones ──> read again
  *
  * What can't be read again stays as it was. Where there is less than services hold, they run on, and none is added.
  */
@@ -77,11 +77,9 @@ export class NodeBounds {
     const { api, config, logger, onBounds } = this.#options;
     try {
       const nodes = await all(api, resources.nodes, {});
-      // Those of control planes are counted by their records.
-      const foreign = await all(api, resources.pods, { labelSelector: `!${labels.installation}` });
       this.#sizes = sizesOf(nodes);
+      const bounds = await boundsOf(api, config, nodes);
       this.#isUnreadable = false;
-      const bounds = boundsOf(config, nodes, foreign);
       const shown = JSON.stringify([bounds.machine, [...bounds.places]]);
       if (shown === this.#shown || this.#isClosed) return;
       this.#shown = shown;
@@ -100,11 +98,25 @@ export class NodeBounds {
   }
 }
 
-function boundsOf(
+/** For the start, before anything is sold. Undefined where they can't be read; `NodeBounds` logs why. */
+export async function firstBounds(
+  api: Pick<KubernetesApi, 'list'>,
+  config: ControlPlaneConfig,
+): Promise<ObservedBounds | undefined> {
+  try {
+    return await boundsOf(api, config, await all(api, resources.nodes, {}));
+  } catch {
+    return undefined;
+  }
+}
+
+async function boundsOf(
+  api: Pick<KubernetesApi, 'list'>,
   config: ControlPlaneConfig,
   nodes: readonly KubernetesObject[],
-  foreign: readonly KubernetesObject[],
-): ObservedBounds {
+): Promise<ObservedBounds> {
+  // Those of control planes are counted by their records.
+  const foreign = await all(api, resources.pods, { labelSelector: `!${labels.installation}` });
   const places = config.regions.flatMap((region) =>
     region.geographies.map((geography) => {
       const { nodeSelector = {} } = placeIn(config, { region: region.name, geography: geography.name });

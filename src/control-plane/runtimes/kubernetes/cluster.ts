@@ -14,6 +14,7 @@ import {
   type Target,
 } from '../../../kubernetes/index.ts';
 import type { Metrics } from '../../../telemetry/index.ts';
+import type { ObservedBounds } from '../../domain/capacity.ts';
 import type { RuntimeHost } from '../../domain/runtime.ts';
 import type { StorageClass } from './claim.ts';
 import { fenceAnnotation, labels, selectorOf } from './names.ts';
@@ -28,6 +29,8 @@ export interface ClusterParts {
   readonly pods: PodApi;
   readonly metrics: Metrics;
   readonly onDeposed: (reason: string) => void;
+  /** What the nodes had before the start. */
+  readonly bounds?: ObservedBounds | undefined;
 }
 
 export class Cluster {

@@ -4,6 +4,7 @@ import type { KubernetesApi } from '../../../kubernetes/index.ts';
 import { resources } from './resources.ts';
 
 export { withoutMadeUpGpus } from '../containers/made-up-gpus.ts';
+export { firstBounds } from './capacity.ts';
 export { kubernetesRuntime } from './runtime.ts';
 
 /** Throws a `UserError` when the API does not answer, or does not let this control plane see Pods. */

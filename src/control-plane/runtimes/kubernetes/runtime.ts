@@ -52,12 +52,14 @@ class KubernetesRuntime implements Runtime {
   readonly #meter: Meter;
   readonly #subjects: Subjects;
   readonly #nodeBounds: NodeBounds;
+  readonly #firstBounds: ClusterParts['bounds'];
   /** Pods as they were seen before they vanished, by service. */
   readonly #last = new Map<string, Pod>();
   readonly #closing = new AbortController();
 
   constructor(parts: ClusterParts, config: ControlPlaneConfig, host: RuntimeHost) {
     this.#host = host;
+    this.#firstBounds = parts.bounds;
     const nodes = () => this.#cluster.nodes.items.values();
     this.#nodeBounds = new NodeBounds({ ...host, api: parts.api, config, nodes });
     const onNodes = () => this.#nodeBounds.noticed();
@@ -91,6 +93,7 @@ class KubernetesRuntime implements Runtime {
     this.#subjects.resume(services, volumes);
     this.#cluster.start();
     this.#meter.start();
+    if (this.#firstBounds) this.#host.onBounds(this.#firstBounds);
     void this.#nodeBounds.start();
     void this.#synchronize();
   }

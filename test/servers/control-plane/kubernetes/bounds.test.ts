@@ -1,11 +1,12 @@
 /** What the nodes of a cluster have is the bound of what is sold, and follows them. */
 import pino from 'pino';
-import { expect, test } from 'vitest';
+import { expect, test, vi } from 'vitest';
 import { parseConfig } from '../../../../src/control-plane/main.ts';
 import { placeKey, type ObservedBounds } from '../../../../src/control-plane/domain/capacity.ts';
-import { NodeBounds } from '../../../../src/control-plane/runtimes/kubernetes/capacity.ts';
+import { NodeBounds, firstBounds } from '../../../../src/control-plane/runtimes/kubernetes/capacity.ts';
 import type { KubernetesObject, ListPage, ResourceType } from '../../../../src/kubernetes/index.ts';
 import { ManualClock } from '../../../support/manual-clock.ts';
+import { ClusterWorld, spec } from './world.ts';
 
 const config = parseConfig(
   `regions:
@@ -101,6 +102,17 @@ test('at the start: what ready nodes have for Pods, without what foreign Pods on
   expect(bounds?.places.get(europe)).toEqual({ cpu: 7.5, memoryGb: 15, services: 109 });
 });
 
+test('they are known before anything is sold, and nothing fails where they can not be read', async () => {
+  const nodes = [node('a')];
+  const api = {
+    list: async ({ plural }: ResourceType) =>
+      ({ items: plural === 'nodes' ? nodes : [] }) as unknown as ListPage,
+  };
+  expect((await firstBounds(api, config))?.machine).toEqual({ cpu: 8, memoryGb: 16, services: 110 });
+  const unreadable = { list: async () => Promise.reject(new Error('forbidden')) };
+  expect(await firstBounds(unreadable, config)).toBeUndefined();
+});
+
 test('a node that is added, cordoned, lost or removed changes them within seconds', async () => {
   const cluster = await Cluster.start([node('a')]);
   const services = () => cluster.bounds?.machine.services;
@@ -155,4 +167,16 @@ test('nothing is bounded where nodes may not be read, and nothing is read after 
   cluster.watch.noticed();
   await cluster.clock.advance(60 * 60_000);
   expect(cluster.reads).toBe(0);
+});
+
+test('what no node has is refused from the first request on, and is had when a larger node comes', async () => {
+  await using cluster = await ClusterWorld.start();
+  const large = { ...spec, resources: { ...spec.resources, cpu: 9 } };
+  const create = () => cluster.world.refusal('POST', '/api/services', large);
+  expect(await create()).toBe('409 capacity_unavailable');
+  cluster.node.resize({ cpu: '16', memory: '32Gi', pods: '110' });
+  await vi.waitFor(async () => expect(await create()).toBe('201 undefined'), {
+    interval: 200,
+    timeout: 30_000,
+  });
 });

@@ -110,7 +110,7 @@ regions:
 - name: standard
   prices: {}
   cluster: {runtimeClass: gvisor, nodeSelector: {pool: tenants}, tolerations: [{key: tenants, operator: Exists}]}
-  geographies: [{name: here, gpus: {l4: 4}, cluster: {storageClass: fast, nodeSelector: {zone: a}, gpus: {l4: {nodeSelector: {gpu: l4}}}}}]`;
+  geographies: [{name: here, gpus: {l4: 4}, cpu: 8, memoryGb: 64, cluster: {storageClass: fast, nodeSelector: {zone: a}, gpus: {l4: {nodeSelector: {gpu: l4}}}}}]`;
     await using cluster = await ClusterWorld.start({ config });
     const { id } = await cluster.running({ volumeGb: 10, resources: { ...spec.resources, gpuCount: 2 } });
     const { spec: podSpec } = await cluster.pod(id);

@@ -9,6 +9,7 @@ import { systemClock } from '../../../../src/base/clock.ts';
 import { systemRandom } from '../../../../src/base/random.ts';
 import { parseConfig, startControlPlane } from '../../../../src/control-plane/main.ts';
 import {
+  firstBounds,
   kubernetesRuntime,
   withoutMadeUpGpus,
 } from '../../../../src/control-plane/runtimes/kubernetes/open.ts';
@@ -94,7 +95,10 @@ export class ClusterWorld implements AsyncDisposable {
       random: systemRandom,
       clock: systemClock,
       config: parsed,
-      runtime: kubernetesRuntime({ api, pods, metrics, onDeposed }, parsed),
+      runtime: kubernetesRuntime(
+        { api, pods, metrics, onDeposed, bounds: await firstBounds(api, parsed) },
+        parsed,
+      ),
       logger: log ? pino({}, { write: (line: string) => log.push(line) }) : pino({ level: 'silent' }),
     });
     this.#world = new World(plane, undefined as never);
