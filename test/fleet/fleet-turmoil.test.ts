@@ -199,7 +199,7 @@ class Turmoil {
   }
 }
 
-const turmoils = Array.from({ length: 12 }, (_, index) => seed + index);
+const turmoils = Array.from({ length: 8 }, (_, index) => seed + index);
 
 // On the clock of a machine, each takes minutes; fleets.test.ts has what real processes have to show.
 test.skipIf(!isSimulated || isInCluster).each(turmoils)(

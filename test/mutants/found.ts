@@ -13,6 +13,11 @@ interface Attempt {
   readonly crowd: CrowdName;
 }
 
+/** Of the everyday tests: a seed is known that finds it soon. */
+export function isSoonFound({ seed, isLong = false }: Pick<Mutant, 'seed' | 'isLong'>): boolean {
+  return seed !== undefined && !isLong;
+}
+
 /** Within 200 seeds of a folder. */
 export function expectFoundInFolder(mutant: Mutant): Promise<void> {
   const { sabotage, sharedKey = false } = mutant;

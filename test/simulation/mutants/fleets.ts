@@ -235,6 +235,7 @@ export const fleets: readonly Mutant[] = [
     foundBy: ['FI15'],
     crowd: 'contested',
     seed: 606,
+    isLong: true,
     patch: () =>
       withLook(({ measured }) => ({
         measured: {

@@ -46,6 +46,7 @@ export const shedding: readonly Mutant[] = [
     foundBy: ['FI8', 'FI13', 'BI4', 'L1'],
     crowd: 'shedding',
     seed: 7,
+    isLong: true,
     patch: () => {
       const kept = new Map<ObjectKey, ShedFor>();
       return withOrder((key, orderFor) => {

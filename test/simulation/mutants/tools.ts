@@ -14,6 +14,8 @@ export interface Mutant<Change = Sabotage> {
   readonly foundBy: readonly string[];
   /** Is tried first: it is known to find it. */
   readonly seed?: number;
+  /** That seed takes too long for every day. */
+  readonly isLong?: true;
   /** Of the script; `priced` unless given. */
   readonly crowd?: CrowdName;
   /** In a folder: with derived keys of creations. */
