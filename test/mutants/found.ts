@@ -14,8 +14,8 @@ interface Attempt {
 }
 
 /** Of the everyday tests: a seed is known that finds it soon. */
-export function isSoonFound({ seed, isLong = false }: Pick<Mutant, 'seed' | 'isLong'>): boolean {
-  return seed !== undefined && !isLong;
+export function isSoonFound({ seed, isLong }: Pick<Mutant, 'seed' | 'isLong'>): boolean {
+  return seed !== undefined && isLong !== true;
 }
 
 /** Within 200 seeds of a folder. */
