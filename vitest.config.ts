@@ -58,8 +58,12 @@ const everydayWorkers = 3;
 /** Each worker would compile the same files anew. */
 const setupFiles = ['test/support/compile-cache.ts'];
 
+/** Most of what simulated worlds and their answers allocate is garbage soon after: it is not to be copied until then. */
+const execArgv = ['--max-semi-space-size=64'];
+
 const inProcess = {
   setupFiles,
+  execArgv,
   testTimeout: hangsMs,
   // Files share nothing that they change; loading the libraries anew for each would take longer than the tests.
   isolate: false,
@@ -69,8 +73,8 @@ const inProcess = {
   expect: { poll: { timeout: hangsMs / 2 } },
 };
 
-/** They change methods of the product while they run, or make much garbage, most of which is so soon after: it is not to be copied until then. */
-const simulating = { ...inProcess, isolate: true, execArgv: ['--max-semi-space-size=64'] };
+/** They change methods of the product while they run. */
+const simulating = { ...inProcess, isolate: true };
 
 const withProcesses = {
   setupFiles,
