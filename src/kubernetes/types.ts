@@ -89,7 +89,7 @@ export interface Patch {
   readonly kind: 'merge' | 'apply';
   /** With `metadata.resourceVersion` in it, it is refused (409) when somebody was faster. */
   readonly body: unknown;
-  readonly subresource?: 'status' | 'scale';
+  readonly subresource?: 'status' | 'scale' | 'resize';
   /** Server-side apply: takes fields over from other managers. */
   readonly force?: boolean;
   readonly dryRun?: boolean;

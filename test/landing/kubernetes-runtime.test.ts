@@ -33,6 +33,23 @@ describe.skipIf(isWithoutCluster)('real Pods', () => {
     expect(stdout).toMatch(/NoNewPrivs:\s+1/);
   });
 
+  test('are resized in place where the cluster can: what runs is not interrupted', async () => {
+    const world = await startInCluster();
+    const { id, endpoint } = await world.running();
+    const script =
+      'cat /proc/1/stat | cut -d " " -f 22; cat /sys/fs/cgroup/memory.max /sys/fs/cgroup/memory/memory.limit_in_bytes 2>/dev/null';
+    const seen = async () => (await world.exec(id, ['sh', '-c', script])).stdout.trim().split('\n');
+    const [startedAt] = await seen();
+    await world.act(id, 'resize', { gpuCount: 0, cpu: 0.75, memoryGb: 0.25 });
+    expect((await world.until(id, 'running')).endpoint).toBe(endpoint);
+    expect(await seen()).toEqual([startedAt, String(2 ** 28)]);
+    await world.act(id, 'restart');
+    await world.until(id, 'running');
+    const [restartedAt, bytes] = await seen();
+    expect(restartedAt).not.toBe(startedAt);
+    expect(bytes).toBe(String(2 ** 28));
+  });
+
   test('of a launch that can not be say why', async () => {
     const world = await startInCluster();
     const specs = {

@@ -18,7 +18,8 @@
  * nothing to stop and is paused at once. While a stop is pending only `delete` and patches are accepted.
  *
  * `start` leads from `paused` and `sleeping` to `provisioning`; `restart` and `resize` do so from `running` and
- * `error`. A resize of a paused or sleeping service only changes the record. A patch that changes something
+ * `error`. A resize of a running service leaves its container as it is where the runtime can, and replaces it otherwise.
+ * A resize of a paused or sleeping service only changes the record. A patch that changes something
  * takes a provisioning, running or erroneous service through `provisioning`; otherwise only the record changes.
  *
  * A running service with a sleep policy falls asleep when it has been idle that long: since it became running, was
@@ -47,6 +48,7 @@ import {
 import type { Launch, Report, RuntimeRequest } from './runtime.ts';
 import type { Volumes } from './volumes.ts';
 
+type How = Pick<Operation<ServiceOperationKind>, 'isResize'>;
 type Changes = Partial<Omit<ServiceRecord, 'id' | 'accountId' | 'revision'>>;
 
 export class Lifecycle {
@@ -83,18 +85,29 @@ export class Lifecycle {
   }
 
   /** To `provisioning`, from wherever that is allowed. */
-  launch(service: ServiceRecord, changes: Changes): ServiceRecord {
+  launch(service: ServiceRecord, changes: Changes, how: How = {}): ServiceRecord {
     const image = changes.image ?? service.image;
-    const launched = this.#begin(service, 'provision', {
+    const launching = {
       ...changes,
       registryAccess: this.#platform.registries.accessTo(service.accountId, image),
       state: 'provisioning',
       runsMeanwhile: serviceCharge(service) > 0,
       endpoint: null,
       error: null,
-    });
+    } as const;
+    const launched = this.#begin(service, 'provision', launching, how);
     const problem = this.#volumes.errorOf(service.volumeId);
     return problem === undefined ? launched : this.#fail(launched, problem);
+  }
+
+  /** As a launch, but a container that runs may run on, where the runtime can give it other resources. */
+  resize(
+    service: ServiceRecord,
+    changes: Changes & Pick<ServiceRecord, 'resources' | 'gpuModel'>,
+  ): ServiceRecord {
+    const { state, gpuModel, resources } = service;
+    const isOfSameGpus = changes.gpuModel === gpuModel && changes.resources.gpuCount === resources.gpuCount;
+    return this.launch(service, changes, state === 'running' && isOfSameGpus ? { isResize: true } : {});
   }
 
   /** Its volume is settled: a launch that waits for it continues, or fails with it. */
@@ -209,8 +222,8 @@ export class Lifecycle {
     return this.write(service, { state: 'error', operation: null, endpoint: null, error: reason });
   }
 
-  #begin(service: ServiceRecord, kind: ServiceOperationKind, changes: Changes): ServiceRecord {
-    const operation = newOperation(this.#platform, kind);
+  #begin(service: ServiceRecord, kind: ServiceOperationKind, changes: Changes, how: How = {}): ServiceRecord {
+    const operation = { ...newOperation(this.#platform, kind), ...how };
     const begun = this.write(service, { ...changes, operation });
     this.#platform.store.unit.afterCommit(() => this.#beginNow(begun));
     return begun;
@@ -225,12 +238,12 @@ export class Lifecycle {
   }
 
   #requestOf(service: ServiceRecord, operation: Operation<ServiceOperationKind>): RuntimeRequest {
-    const { id, startedAtMs, kind } = operation;
+    const { id, startedAtMs, kind, isResize = false } = operation;
     const { region, geography, accountId } = service;
     const asked = { id, startedAtMs, accountId, subjectId: service.id, place: { region, geography } };
     switch (kind) {
       case 'provision':
-        return { ...asked, kind, launch: this.#launchOf(service) };
+        return { ...asked, kind, launch: this.#launchOf(service), isResize };
       case 'remove':
         return { ...asked, kind, ownedVolumeId: this.#volumes.ownedBy(service) };
       case 'stop':

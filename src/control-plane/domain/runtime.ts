@@ -35,7 +35,8 @@ export interface Launch {
 }
 
 type Work =
-  | { readonly kind: 'provision'; readonly launch: Launch }
+  /** `isResize`: a container runs, and only its resources are to change. It may run on with them, or be replaced. */
+  | { readonly kind: 'provision'; readonly launch: Launch; readonly isResize: boolean }
   | { readonly kind: 'stop' | 'sleep' }
   /** With the volume that belongs to the service, if there is one. */
   | { readonly kind: 'remove'; readonly ownedVolumeId: string | null }

@@ -170,7 +170,7 @@ export class Services {
     }
     const placement = this.#placeAgain(service, resources);
     const hourlyMicros = computePrice(region, resources, placement.gpuModel);
-    return this.#lifecycle.launch(service, { resources, ...placement, hourlyMicros });
+    return this.#lifecycle.resize(service, { resources, ...placement, hourlyMicros });
   }
 
   /** With the price, where that is another one because the model is. */

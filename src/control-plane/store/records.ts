@@ -20,6 +20,8 @@ export interface Operation<Kind extends OperationKind> {
   readonly id: string;
   readonly kind: Kind;
   readonly startedAtMs: number;
+  /** Of a `provision`: the container runs, and only its resources are to change. */
+  readonly isResize?: true;
 }
 
 export interface AccountRecord {

@@ -185,6 +185,22 @@ describe.skipIf(isUnasked)('control plane, operator and fleet in one cluster', (
     expect(await tenantPods()).toHaveLength(3);
   });
 
+  test('a service that is resized runs on in its Pod, with the rights that the manifests give', async () => {
+    const before = await uidOf('worker');
+    const resources = { cpu: 0.15, memoryGb: 0.125 };
+    await timed('resized', async () => {
+      await apply('worker', [document('worker', { resources })]);
+      await shop(
+        'wait',
+        '--for=jsonpath={.status.resources.memoryGb}=0.125',
+        'containerservice/worker',
+        '--timeout=120s',
+      );
+      await untilReady('containerservice', 'worker');
+    });
+    expect(await uidOf('worker')).toBe(before);
+  });
+
   test('a service that is idle falls asleep, and wakes when it is never to sleep', async () => {
     const before = await uidOf('late');
     const sleeping = (sleepAfterMinutes: number) => [

@@ -4,7 +4,7 @@
  */
 import { servedKinds } from './definitions.ts';
 import type { Write as ApiWrite } from '../../support/kubernetes/admission.ts';
-import { notFound } from '../../support/kubernetes/errors.ts';
+import { noSuchPath, notFound } from '../../support/kubernetes/errors.ts';
 import type { Kind, Kinds } from '../../support/kubernetes/kinds.ts';
 import type { Fields, StoredObject } from '../../support/kubernetes/objects.ts';
 import { mergePatch } from '../../support/kubernetes/patches.ts';
@@ -90,6 +90,7 @@ export class ApiServer {
 
   patch({ type, namespace, name }: Target, patch: Patch, author: Author): KubernetesObject {
     const { kind, body, subresource, force = false } = patch;
+    if (subresource === 'resize') throw noSuchPath();
     // A fleet's `scale` has `spec.replicas` where the object has it.
     const write = this.#write(type, namespace, subresource === 'scale' ? undefined : subresource);
     return this.#as(author, body, () => {

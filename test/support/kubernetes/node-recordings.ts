@@ -90,11 +90,34 @@ export const recordings = {
 
 export type Recording = keyof typeof recordings;
 
-/** Of the condition DisruptionTarget; not recorded, but as the API documents it. */
-export function disrupted(status: Fields, reason: string, message: string): Fields {
-  const others = Array.isArray(status['conditions']) ? (status['conditions'] as Fields[]) : [];
+/** As a node shows what a container may use that runs. */
+export function withResources(status: Fields, given: unknown): Fields {
+  const containers = Array.isArray(status['containerStatuses'])
+    ? (status['containerStatuses'] as Fields[])
+    : [];
   return {
     ...status,
-    conditions: [...others, { type: 'DisruptionTarget', status: 'True', reason, message }],
+    containerStatuses: containers.map((one) => Object.assign({}, one, { resources: given })),
   };
+}
+
+export function resizeInProgress(status: Fields): Fields {
+  return withCondition(status, { type: 'PodResizeInProgress', status: 'True' });
+}
+
+export function resizeDeferred(status: Fields): Fields {
+  const message =
+    "Node didn't have enough resource: memory, requested: 8589934592, used: 367001600, capacity: 4120735744";
+  if (JSON.stringify(status).includes(message)) return status;
+  return withCondition(status, { type: 'PodResizePending', status: 'True', reason: 'Deferred', message });
+}
+
+function withCondition(status: Fields, condition: Fields): Fields {
+  const others = Array.isArray(status['conditions']) ? (status['conditions'] as Fields[]) : [];
+  return { ...status, conditions: [...others, condition] };
+}
+
+/** Of the condition DisruptionTarget; not recorded, but as the API documents it. */
+export function disrupted(status: Fields, reason: string, message: string): Fields {
+  return withCondition(status, { type: 'DisruptionTarget', status: 'True', reason, message });
 }

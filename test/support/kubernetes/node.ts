@@ -7,8 +7,24 @@
  *
  * It follows each write a moment later, as another process would. What Pods write and what commands answer is the test's.
  */
-import { disrupted, recordings, type Recording } from './node-recordings.ts';
-import { fieldsOf, listOf, textOf, timestamp, valueAt, type Fields, type StoredObject } from './objects.ts';
+import {
+  disrupted,
+  recordings,
+  resizeDeferred,
+  resizeInProgress,
+  withResources,
+  type Recording,
+} from './node-recordings.ts';
+import {
+  fieldsOf,
+  isSame,
+  listOf,
+  textOf,
+  timestamp,
+  valueAt,
+  type Fields,
+  type StoredObject,
+} from './objects.ts';
 import type { Change, Entry, Store } from './store.ts';
 
 export interface CommandAnswer {
@@ -39,6 +55,8 @@ export class PlayedNode {
   bindsClaims = true;
   /** Received bytes of each running Pod, as the kubelet measures them; undefined: it measures none. */
   receivedBytes: number | undefined = 0;
+  /** What becomes of other resources for a container that runs; `notServed`: an API server from before that was there. */
+  resizes: 'atOnce' | 'never' | 'deferred' | 'notServed' = 'atOnce';
   readonly #store: Store;
   #allocatable: Readonly<Record<string, string>> = { cpu: '8', memory: '16Gi', pods: '110' };
   #isLost = false;
@@ -77,6 +95,12 @@ export class PlayedNode {
     if (node) this.#store.remove('nodes', node);
   }
 
+  /** It notices a Pod that it has left alone. */
+  resume(podName: string): void {
+    const entry = this.#pods().find(({ object }) => object.metadata.name === podName);
+    if (entry) this.#followPod({ type: 'MODIFIED', entry });
+  }
+
   resize(allocatable: Readonly<Record<string, string>>): void {
     this.#allocatable = allocatable;
     this.#putNode('True');
@@ -107,13 +131,14 @@ export class PlayedNode {
     return this.onCommand(command);
   }
 
-  #followPod({ type, entry }: Change): void {
+  #followPod({ type, entry }: Pick<Change, 'type' | 'entry'>): void {
     if (type === 'DELETED') return;
     const current = this.#current('pods', entry);
     if (!current || current.object.metadata.resourceVersion !== entry.object.metadata.resourceVersion) return;
     if (entry.object.metadata.deletionTimestamp !== undefined) return this.#endIfDeleted(current);
     const spec = fieldsOf(entry.object['spec']);
     if (spec['nodeName'] === undefined) return this.#bind(current, spec);
+    if (this.#isToResize(entry.object, spec)) return this.#resize(current, spec);
     const waits = valueAt(listOf(fieldsOf(entry.object['status'])['containerStatuses'])[0], [
       'state',
       'waiting',
@@ -122,7 +147,28 @@ export class PlayedNode {
     if (waits !== 'ContainerCreating') return;
     const image = textOf(valueAt(listOf(spec['containers'])[0], ['image']));
     if (!this.#hasSecrets(entry.object, spec)) return;
-    this.#putStatus(current, recordings[this.plays.get(image) ?? 'running']);
+    const recording = this.plays.get(image) ?? 'running';
+    const resources = valueAt(listOf(spec['containers'])[0], ['resources']);
+    const status = recordings[recording];
+    this.#putStatus(current, recording === 'running' ? withResources(status, resources) : status);
+  }
+
+  #isToResize({ status }: StoredObject, spec: Fields): boolean {
+    const has = valueAt(listOf(fieldsOf(status)['containerStatuses'])[0], ['resources']);
+    return has !== undefined && !isSame(has, valueAt(listOf(spec['containers'])[0], ['resources']));
+  }
+
+  /** First it is at it, then it is done; or it does nothing, or puts it off. */
+  #resize(entry: Entry, spec: Fields): void {
+    const status = fieldsOf(entry.object['status']);
+    const isAtIt = listOf(status['conditions']).some(
+      (condition) => fieldsOf(condition)['type'] === 'PodResizeInProgress',
+    );
+    if (this.resizes === 'never') return;
+    if (this.resizes === 'deferred') return this.#putStatus(entry, resizeDeferred(status));
+    if (!isAtIt) return this.#putStatus(entry, resizeInProgress(status));
+    const resources = valueAt(listOf(spec['containers'])[0], ['resources']);
+    this.#putStatus(entry, withResources(recordings.running, resources));
   }
 
   /** A kubelet starts no container whose variables it can't read. */

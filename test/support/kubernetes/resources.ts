@@ -15,6 +15,7 @@ import { chooseForm, listJson, singleJson } from './forms.ts';
 import type { Kind, Kinds } from './kinds.ts';
 import { fieldsOf, listOf, type Fields } from './objects.ts';
 import { jsonPatch, mergePatch, strategicPatch } from './patches.ts';
+import type { PlayedNode } from './node.ts';
 import type { ResourceRequest } from './paths.ts';
 import { readList, readOne } from './reads.ts';
 import { goneStatus, ignoringAbsence, parseDeleteOptions, remove } from './removals.ts';
@@ -42,24 +43,35 @@ export interface Answer {
   readonly warnings: readonly string[];
 }
 
-/** What a node serves through the API server. */
-function isOfNode({ storage }: Kind, subresource: string): boolean {
+/** What a node serves through the API server, and what there is for its sake. */
+function isOfNode({ storage }: Kind, subresource: string, node: PlayedNode): boolean {
+  if (subresource === 'resize') return storage === 'pods' && node.resizes !== 'notServed';
   return storage === 'pods'
     ? subresource === 'log' || subresource === 'exec'
     : storage === 'nodes' && subresource === 'proxy';
 }
 
+/** Of a Pod, what containers may use, and nothing else. Without the same containers it is not accepted. */
+function resized(old: Fields, wanted: Fields): Fields {
+  const [spec, others] = [fieldsOf(old['spec']), listOf(fieldsOf(wanted['spec'])['containers'])];
+  const containers = listOf(spec['containers']).map((container, index) => {
+    const other = fieldsOf(others[index]);
+    if (other['name'] !== fieldsOf(container)['name']) throw badRequest('containers may not be changed');
+    return Object.assign({}, fieldsOf(container), { resources: other['resources'] });
+  });
+  return { ...wanted, spec: { ...spec, containers } };
+}
+
 export class Resources {
-  readonly #isPlayed: boolean;
+  readonly #node: PlayedNode | undefined;
   readonly #store: Store;
   readonly #kinds: Kinds;
   readonly #access: Access;
   readonly #writes: Writes;
   readonly #stamps: Stamps;
 
-  /** `isPlayed`: there is a node. */
-  constructor(store: Store, kinds: Kinds, access: Access, stamps: Stamps, isPlayed = false) {
-    this.#isPlayed = isPlayed;
+  constructor(store: Store, kinds: Kinds, access: Access, stamps: Stamps, node?: PlayedNode) {
+    this.#node = node;
     this.#store = store;
     this.#kinds = kinds;
     this.#access = access;
@@ -79,7 +91,7 @@ export class Resources {
       (subresource === 'scale' && kind.scale !== undefined) ||
       (subresource === 'finalize' && kind.storage === 'namespaces') ||
       (subresource === 'token' && kind.storage === 'serviceaccounts') ||
-      (this.#isPlayed && isOfNode(kind, subresource));
+      (this.#node && isOfNode(kind, subresource, this.#node));
     if (!hasSubresource) throw noSuchPath();
     return kind;
   }
@@ -91,6 +103,7 @@ export class Resources {
     const kind = this.kindOf(request);
     const { verb, subresource, namespace, name = '' } = request;
     if (subresource === 'scale') return this.#scale(call, kind, name);
+    if (subresource === 'resize') return this.#resize(call, kind, name);
     switch (verb) {
       case 'get':
         return {
@@ -144,6 +157,17 @@ export class Resources {
       this.#writes.patch(write, name, (old) => scaledBy(kind, old, wanted)),
     );
     return answered(200, current());
+  }
+
+  #resize(call: Call, kind: Kind, name: string): Answer {
+    const { request, contentType, body } = call;
+    if (request.verb !== 'patch') throw methodNotAllowed();
+    if (contentType !== 'application/merge-patch+json')
+      throw unsupportedMediaType(['application/merge-patch+json']);
+    const asObject = { ...call, request: { ...request, subresource: undefined } };
+    return this.#write(asObject, kind, (write) =>
+      this.#writes.patch(write, name, (old) => resized(old, fieldsOf(mergePatch(old, parseBody(body))))),
+    );
   }
 
   #write(call: Call, kind: Kind, action: (write: Write) => Written): Answer {

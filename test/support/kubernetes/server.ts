@@ -100,7 +100,7 @@ export class KubernetesServer {
     this.#access = new Access(this.#store, requireToken);
     this.#watches = new Watches(this.#store, bookmarkIntervalMs, clock);
     this.#node = options.node ? new PlayedNode(this.#store) : undefined;
-    const resources = new Resources(this.#store, kinds, this.#access, stamps, options.node);
+    const resources = new Resources(this.#store, kinds, this.#access, stamps, this.#node);
     this.#http = new HttpSide({
       kinds,
       access: this.#access,

@@ -60,7 +60,8 @@ export async function eventually<Value>(
     reached = progress();
     if (world.nowMs() > untilMs) throw new Error(`not within ${timeoutMs / 1000} s: ${what}`);
     // Asking is not to take most of the time of whoever answers, nor of a machine whose clock jumps over what nobody waits for.
-    const nowMs = world.nowMs();
-    await world.pause(Math.max(50, 2 * (nowMs - askedAtMs), isSimulated ? (nowMs - sinceMs) / 10 : 0));
+    const answeredAtMs = world.nowMs();
+    const waitedMs = isSimulated ? answeredAtMs - sinceMs : 0;
+    await world.pause(Math.max(50, 2 * (answeredAtMs - askedAtMs), waitedMs / 10));
   }
 }

@@ -37,7 +37,7 @@ import type { Launch, Report, RuntimeRequest } from '../../domain/runtime.ts';
 
 const launchAttempts = 3;
 
-type Provision = RuntimeRequest & { readonly kind: 'provision'; readonly launch: Launch };
+type Provision = RuntimeRequest & { readonly kind: 'provision' };
 
 /** How real containers are run on this engine. */
 export interface DockerOptions {

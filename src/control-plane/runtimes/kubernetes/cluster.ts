@@ -127,6 +127,12 @@ export class Cluster {
     return this.api.patch(target, { kind: 'merge', body });
   }
 
+  /** What a Pod that runs may use; as with `replace`, refused (409) when somebody was faster. */
+  resize(target: Target, body: object): Promise<KubernetesObject> {
+    this.office.requireTerm();
+    return this.api.patch(target, { kind: 'merge', body, subresource: 'resize' });
+  }
+
   /** Exactly this object; one that has taken its place stays. */
   async remove(target: Target, { metadata: { uid } }: KubernetesObject): Promise<void> {
     this.office.requireTerm();

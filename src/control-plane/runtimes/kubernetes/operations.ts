@@ -5,6 +5,7 @@
  *
  *     provision: what the service had before is removed, and proved gone; the namespace and what belongs to it, Secrets,
  *                Service, then the Pod, which owns the Secrets. It has succeeded when the container runs.
+ *     resize:    the Pod that runs gets its resources in place (resize.ts). Where it can't be, it is provisioned anew.
  *     stop, sleep: the Pod is removed with its grace period (SIGTERM, SIGKILL 10 s later). Its logs are kept.
  *     remove: as stop; then Service, Secrets, the volume that belongs to the service, and the namespace if it is empty.
  *     volumes: storage.ts
@@ -28,8 +29,9 @@ import { labels, namespaceName, serviceLabels, serviceName, volumeName } from '.
 import { Namespaces } from './namespaces.ts';
 import { haveUserNamespaces } from './nodes.ts';
 import { placeIn } from './places.ts';
-import { podOf, secretsOf, type Provision } from './pod.ts';
+import { podOf, resourcesOf, secretsOf, type Provision } from './pod.ts';
 import { sentenceOfAbsence, stateOf, type Bounds, type Pod } from './pod-state.ts';
+import { resizeInPlace } from './resize.ts';
 import { resources } from './resources.ts';
 import { Storage } from './storage.ts';
 
@@ -126,9 +128,7 @@ export class Operations {
 
   async #provision(request: Provision, isLast: boolean, signal: AbortSignal): Promise<Partial<Report>> {
     try {
-      const pod = (await this.#made(request)) ?? (await this.#make(request, isLast, signal));
-      await requested('NotCreated', isLast, () => this.#adopt(request, pod));
-      const running = await this.#untilRunning(request, pod, signal);
+      const running = await this.#launched(request, isLast, signal);
       if (request.launch.httpPort === null) return {};
       const endpoint = await this.endpointOf(request, running);
       return endpoint === undefined ? {} : { endpoint };
@@ -137,6 +137,31 @@ export class Operations {
       if (!error.isKept) await this.#discard(request);
       return { error: textOfError(error, request, this.#logger) };
     }
+  }
+
+  async #launched(request: Provision, isLast: boolean, signal: AbortSignal): Promise<Pod> {
+    const made = await this.#made(request);
+    const resized = made || !request.isResize ? undefined : await this.#resize(request, signal);
+    if (resized) return resized;
+    const pod = made ?? (await this.#make(request, isLast, signal));
+    await requested('NotCreated', isLast, () => this.#adopt(request, pod));
+    return this.#untilRunning(request, pod, signal);
+  }
+
+  #resize(request: Provision, signal: AbortSignal): Promise<Pod | undefined> {
+    const { config, host } = this.#parts;
+    const { kubernetes } = config.containers;
+    return resizeInPlace({
+      cluster: this.#cluster,
+      clock: host.clock,
+      logger: this.#logger,
+      subjectId: request.subjectId,
+      target: this.podTarget(request),
+      read: () => this.podOf(request),
+      wanted: resourcesOf(request.launch, placeIn(config, request.place), kubernetes),
+      bounds: this.boundsOf(request.launch.resources.memoryGb),
+      signal,
+    });
   }
 
   async #made(request: Provision): Promise<Pod | undefined> {

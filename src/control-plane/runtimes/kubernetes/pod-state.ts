@@ -14,7 +14,7 @@ import type { LaunchReason } from '../containers/reasons.ts';
 import { reasonOfStart, reasonOfWaiting, sentenceOfPod } from './reasons.ts';
 
 export interface Pod extends KubernetesObject {
-  readonly spec?: { readonly nodeName?: string };
+  readonly spec?: { readonly nodeName?: string; readonly containers?: readonly Container[] };
   readonly status?: {
     readonly phase?: string;
     readonly reason?: string;
@@ -23,6 +23,16 @@ export interface Pod extends KubernetesObject {
     readonly conditions?: readonly Condition[];
     readonly containerStatuses?: readonly ContainerStatus[];
   };
+}
+
+interface Container {
+  readonly name?: string;
+  readonly resources?: Resources;
+}
+
+interface Resources {
+  readonly limits?: Readonly<Record<string, string>>;
+  readonly requests?: Readonly<Record<string, string>>;
 }
 
 interface Condition {
@@ -35,6 +45,8 @@ interface Condition {
 
 interface ContainerStatus {
   readonly name?: string;
+  /** Those that the node has given it. */
+  readonly resources?: Resources;
   readonly state?: {
     readonly waiting?: { readonly reason?: string; readonly message?: string };
     readonly running?: object;
@@ -124,7 +136,7 @@ function exitSentence(
   return `${ended}: it was killed, for using more than its ${memory} or by somebody at the cluster`;
 }
 
-function containerOf({ status }: Pod): ContainerStatus | undefined {
+export function containerOf({ status }: Pod): ContainerStatus | undefined {
   return status?.containerStatuses?.find(({ name }) => name === containerName);
 }
 

@@ -32,7 +32,7 @@ export const gigabyte = 2 ** 30;
 const leastBytes = bounds.leastMemoryGb * gigabyte;
 const leastMillicores = bounds.leastCpu * 1000;
 
-export type Provision = RuntimeRequest & { readonly kind: 'provision'; readonly launch: Launch };
+export type Provision = RuntimeRequest & { readonly kind: 'provision' };
 
 interface PodParts {
   readonly installation: string;
@@ -105,7 +105,17 @@ function selectorsOf({ gpuModel }: Launch, { nodeSelector, tolerations, gpus }: 
   };
 }
 
-function resourcesOf({ resources, gpuModel }: Launch, place: ClusterPlace, config: KubernetesConfig): object {
+/** Of the container. */
+export interface PodResources {
+  readonly limits: Readonly<Record<string, string>>;
+  readonly requests: Readonly<Record<string, string>>;
+}
+
+export function resourcesOf(
+  { resources, gpuModel }: Launch,
+  place: ClusterPlace,
+  config: KubernetesConfig,
+): PodResources {
   const limits = limitsOf(resources);
   const { gpuCount } = resources;
   const gpuResource =

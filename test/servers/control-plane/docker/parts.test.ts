@@ -204,6 +204,7 @@ test('resources that were recorded before there were minima do not become "unlim
     subjectId: 's',
     place: { region: 'standard', geography: 'europe' },
     kind: 'provision' as const,
+    isResize: false,
     launch: {
       image: 'nginx',
       command: null,

@@ -163,18 +163,95 @@ regions:
 });
 
 describe('a service', () => {
-  test('keeps its volume over stop, start and resize, and one Pod at a time', async () => {
+  test('that runs is resized in place: the same container runs on, with what it asked for', async () => {
+    await using cluster = await ClusterWorld.start();
+    const { id, endpoint } = await cluster.running({ httpPort: 80, environment: { A: '1' } });
+    const { metadata } = await cluster.pod(id);
+    await cluster.world.act(id, 'resize', { gpuCount: 0, cpu: 0.75, memoryGb: 0.125 });
+    expect((await cluster.until(id, 'running')).endpoint).toBe(endpoint);
+    const resized = await cluster.pod(id);
+    expect(resized.metadata.uid).toBe(metadata.uid);
+    const { resources } = resized.status.containerStatuses[0];
+    expect(resources.limits).toMatchObject({ cpu: '750m', memory: String(2 ** 27) });
+    expect(resources.requests).toMatchObject({ cpu: '750m', memory: String(2 ** 27) });
+    cluster.node.show(metadata.name, 'outOfMemory');
+    expect((await cluster.until(id, 'error')).error).toContain('it ran out of its 0.125 GB of memory');
+  });
+
+  test.each([
+    ['of a cluster that can not resize in place', 'notServed'],
+    ['without room on its node', 'deferred'],
+  ] as const)('%s gets another Pod when it is resized', async (_what, resizes) => {
+    await using cluster = await ClusterWorld.start();
+    cluster.node.resizes = resizes;
+    const { id } = await cluster.running({ environment: { A: '1' } });
+    const { metadata } = await cluster.pod(id);
+    await cluster.world.act(id, 'resize', { gpuCount: 0, cpu: 0.75, memoryGb: 0.125 });
+    await cluster.until(id, 'running');
+    const second = await cluster.pod(id);
+    expect(second.metadata.uid).not.toBe(metadata.uid);
+    expect(second.spec.containers[0].resources.limits.cpu).toBe('750m');
+  });
+
+  test('gets another Pod for another number of GPUs', async () => {
+    const config = `
+gpuCatalog: [{model: l4, name: L4, memoryGb: [24], fullMemoryGb: 24}]
+regions:
+- name: standard
+  prices: {}
+  geographies: [{name: here, gpus: {l4: 4}, cpu: 8, memoryGb: 64}]`;
+    await using cluster = await ClusterWorld.start({ config });
+    const { id } = await cluster.running({ resources: { ...spec.resources, gpuCount: 1 } });
+    const { metadata } = await cluster.pod(id);
+    await cluster.world.act(id, 'resize', { ...spec.resources, gpuCount: 2 });
+    await cluster.until(id, 'running');
+    const second = await cluster.pod(id);
+    expect(second.metadata.uid).not.toBe(metadata.uid);
+    expect(second.spec.containers[0].resources.limits).toMatchObject({ 'nvidia.com/gpu': '2' });
+  });
+
+  test('whose container ends while it is resized gets another Pod', async () => {
+    await using cluster = await ClusterWorld.start();
+    cluster.node.resizes = 'never';
+    const { id } = await cluster.running();
+    const { metadata } = await cluster.pod(id);
+    await cluster.world.act(id, 'resize', { gpuCount: 0, cpu: 0.75, memoryGb: 0.125 });
+    await expect
+      .poll(async () => (await cluster.pod(id)).spec.containers[0].resources.limits.cpu)
+      .toBe('750m');
+    cluster.node.show(metadata.name, 'exited');
+    await cluster.until(id, 'running');
+    expect((await cluster.pod(id)).metadata.uid).not.toBe(metadata.uid);
+  });
+
+  test('is resized by the next process, where the last one had asked for it', async () => {
+    await using cluster = await ClusterWorld.start();
+    cluster.node.resizes = 'never';
+    const { id } = await cluster.running();
+    const { metadata } = await cluster.pod(id);
+    await cluster.world.act(id, 'resize', { gpuCount: 0, cpu: 0.75, memoryGb: 0.125 });
+    await expect
+      .poll(async () => (await cluster.pod(id)).spec.containers[0].resources.limits.cpu)
+      .toBe('750m');
+    await cluster.world.close();
+    cluster.node.resizes = 'atOnce';
+    cluster.node.resume(metadata.name);
+    await cluster.open();
+    await cluster.until(id, 'running');
+    expect((await cluster.pod(id)).metadata.uid).toBe(metadata.uid);
+  });
+
+  test('keeps its volume over stop, start and restart, and one Pod at a time', async () => {
     await using cluster = await ClusterWorld.start();
     const { id, volumeId } = await cluster.running({ volumeGb: 10 });
     const first = await cluster.pod(id);
     expect(first.spec.volumes).toEqual([
       { name: 'workspace', persistentVolumeClaim: { claimName: `fleetkeeper-${volumeId}` } },
     ]);
-    await cluster.world.act(id, 'resize', { gpuCount: 0, cpu: 0.75, memoryGb: 0.125 });
+    await cluster.world.act(id, 'restart');
     await cluster.until(id, 'running');
     const second = await cluster.pod(id);
     expect(second.metadata.uid).not.toBe(first.metadata.uid);
-    expect(second.spec.containers[0].resources.limits.cpu).toBe('750m');
     await cluster.world.act(id, 'stop');
     await cluster.until(id, 'paused');
     expect(await cluster.pods()).toEqual([]);
