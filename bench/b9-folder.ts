@@ -32,7 +32,8 @@ async function measure(documents: number): Promise<Measured> {
     const plan = await world.run(['plan', ...world.flags]);
     const planned = await world.requests();
     await world.forgetRequests();
-    const apply = await world.run(['apply', ...world.flags, '--yes']);
+    // By default it stays for 10 s until what was started was Ready for so long: a pause, and no work.
+    const apply = await world.run(['apply', ...world.flags, '--yes', '--stable', '0s']);
     const applied = await world.requests();
     const quiet = await world.run(['plan', ...world.flags]);
     const codes = [plan, apply, quiet].map(({ code }) => code);

@@ -17,7 +17,7 @@ import { testSharedTrouble } from './docker/shared-trouble.ts';
 
 describe.skipIf(isWithoutCluster)('real Pods', () => {
   useCluster();
-  testSharedLife(startInCluster);
+  testSharedLife(startInCluster, { resizesInPlace: true });
   testSharedTrouble(startInCluster);
   testConformance(() => ['--runtime', 'kubernetes', '--kubeconfig', clusterKubeconfig()]);
 
@@ -33,7 +33,7 @@ describe.skipIf(isWithoutCluster)('real Pods', () => {
     expect(stdout).toMatch(/NoNewPrivs:\s+1/);
   });
 
-  test('are resized in place where the cluster can: what runs is not interrupted', async () => {
+  test('are resized in place: what runs is not interrupted', async () => {
     const world = await startInCluster();
     const { id, endpoint } = await world.running();
     const script =

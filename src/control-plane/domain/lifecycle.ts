@@ -100,6 +100,13 @@ export class Lifecycle {
     return problem === undefined ? launched : this.#fail(launched, problem);
   }
 
+  /** Of a service that has no container, or is about to give it up. One that does not fall asleep after all is launched anew. */
+  patchRecord(service: ServiceRecord, changes: Changes, differs: boolean): ServiceRecord {
+    const { operation } = service;
+    if (!differs || operation?.kind !== 'sleep') return this.write(service, changes);
+    return this.write(service, { ...changes, operation: { ...operation, isPatched: true } });
+  }
+
   /** As a launch, but a container that runs may run on, where the runtime can give it other resources. */
   resize(
     service: ServiceRecord,
@@ -196,6 +203,10 @@ export class Lifecycle {
 
   #asleep(service: ServiceRecord, report: Report): void {
     const { activities, events } = this.#platform;
+    if (report.staysRunning && service.operation?.isPatched) {
+      this.launch(service, {});
+      return events.add(service.id, 'not sleeping: in use again, and launched as it was patched meanwhile');
+    }
     if (report.staysRunning) {
       this.#run(service, report);
       return events.add(service.id, 'not sleeping: in use again');

@@ -100,7 +100,7 @@ export class Services {
     const relaunches = changed.length > 0 && holdsCompute(service) && !isStopping(service);
     const patched = relaunches
       ? this.#lifecycle.launch(service, { ...changes, ...this.#placeAgain(service) })
-      : this.#lifecycle.write(service, changes);
+      : this.#lifecycle.patchRecord(service, changes, changed.length > 0);
     this.#platform.events.add(
       service.id,
       `patched by ${account.name}: ${changed.join(', ') || 'nothing differs'}`,

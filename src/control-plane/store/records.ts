@@ -22,6 +22,8 @@ export interface Operation<Kind extends OperationKind> {
   readonly startedAtMs: number;
   /** Of a `provision`: the container runs, and only its resources are to change. */
   readonly isResize?: true;
+  /** Of a `sleep`: the record was patched meanwhile, so the container is not as it should be. */
+  readonly isPatched?: true;
 }
 
 export interface AccountRecord {

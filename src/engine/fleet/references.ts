@@ -41,9 +41,17 @@ const usersOfLists = managedKinds.filter((kind) => {
   return traits.home === 'accountRef' && (isOfOwn(traits.list) || traits.references !== undefined);
 });
 
-function usedLists({ kind, namespace, spec }: Referring): ReadonlySet<keyof Lists> {
-  const referred = referredKeys({ kind, namespace, spec }).map((key) => parseObjectKey(key).kind);
-  return new Set([kind, ...referred].map((each) => traitsOf(each).list).filter(isOfOwn));
+/** By object of the source, which never changes: all those of an account are asked at each of its reads. */
+const usedBy = new WeakMap<Referring, ReadonlySet<keyof Lists>>();
+
+function usedLists(user: Referring): ReadonlySet<keyof Lists> {
+  let used = usedBy.get(user);
+  if (!used) {
+    const referred = referredKeys(user).map((key) => parseObjectKey(key).kind);
+    used = new Set([user.kind, ...referred].map((each) => traitsOf(each).list).filter(isOfOwn));
+    usedBy.set(user, used);
+  }
+  return used;
 }
 
 /** The account read shows all others. */

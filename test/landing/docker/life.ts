@@ -6,7 +6,7 @@ import { testSharedLife } from './shared-life.ts';
 import { World, type Engine } from '../../support/processes/docker-world.ts';
 
 export function testLife(engine: () => Engine): void {
-  testSharedLife((options) => World.start(engine(), options));
+  testSharedLife((options) => World.start(engine(), options), { resizesInPlace: false });
 
   test('a container gets image, command, environment and resources as they are asked for, and no privileges', async () => {
     const world = await World.start(engine());

@@ -9,7 +9,8 @@ import {
   type Start,
 } from '../../support/processes/container-world.ts';
 
-export function testSharedLife(start: Start): void {
+/** `resizesInPlace`: the same container has other resources then; otherwise another one has them. */
+export function testSharedLife(start: Start, { resizesInPlace }: { readonly resizesInPlace: boolean }): void {
   test('a web server answers at its endpoint, and what it wrote survives resize, restart, stop and a kill -9 of the control plane', async () => {
     const world = await start();
     const { id } = await world.create({ volumeGb: 10, environment: { GREETING: 'hello' } });
@@ -19,8 +20,9 @@ export function testSharedLife(start: Start): void {
 
     await world.act(id, 'resize', { gpuCount: 0, cpu: 0.75, memoryGb: 0.125 });
     const resized = await page(await world.until(id, 'running'));
-    // Where it can be resized in place, the same container runs on.
-    expect(resized).toMatch(/^(start hello\n){1,2}$/);
+    expect(resized).toBe('start hello\n'.repeat(resizesInPlace ? 1 : 2));
+    const limit = 'cat /sys/fs/cgroup/memory.max /sys/fs/cgroup/memory/memory.limit_in_bytes 2>/dev/null';
+    expect((await world.exec(id, ['sh', '-c', limit])).stdout.trim()).toBe(String(2 ** 27));
     await world.act(id, 'restart');
     expect(await page(await world.until(id, 'running'))).toBe(`${resized}start hello\n`);
     await world.act(id, 'stop');

@@ -177,6 +177,35 @@ test('a service that turns out to be in use goes on instead of sleeping', async 
   expect(await world.service(id)).toMatchObject({ state: 'sleeping' });
 });
 
+test('a service that was patched while it fell asleep, and goes on after all, is launched as it was patched', async () => {
+  const runtime = new ScriptedRuntime();
+  await using world = await startWorld({ runtime: runtime.factory });
+  const { id, revision } = await running(world, runtime, { sleepAfterMinutes: 1 });
+  await world.clock.advance(60_000);
+  const patch = { image: 'ghcr.io/acme/trainer:2' };
+  await world.ok('PATCH', `/api/services/${id}`, { revision: revision + 1, patch });
+  runtime.done(id, { staysRunning: true, endpoint: 'http://127.0.0.1:1' });
+  expect(await world.service(id)).toMatchObject({ state: 'provisioning', operation: 'provision' });
+  expect(runtime.asked(id)).toMatchObject({ kind: 'provision', launch: patch });
+  runtime.done(id);
+  expect(await world.service(id)).toMatchObject({ state: 'running', operation: null });
+});
+
+test('only of a running service may the container run on while it is resized', async () => {
+  const runtime = new ScriptedRuntime();
+  await using world = await startWorld({ runtime: runtime.factory });
+  const { id } = await running(world, runtime);
+  const resources = { gpuCount: 1, cpu: 2, memoryGb: 8 };
+  await world.act(id, 'resize', resources);
+  expect(runtime.asked(id)).toMatchObject({ kind: 'provision', isResize: true, launch: { resources } });
+  runtime.done(id, { error: 'no room' });
+  await world.act(id, 'resize', { ...resources, cpu: 1 });
+  expect(runtime.asked(id)).toMatchObject({ kind: 'provision', isResize: false });
+  runtime.done(id);
+  await world.act(id, 'restart');
+  expect(runtime.asked(id)).toMatchObject({ kind: 'provision', isResize: false });
+});
+
 test('browser sessions can not be offered by a runtime that has none', async () => {
   const { factory } = new ScriptedRuntime();
   const started = startWorld({ runtime: factory, config: { ...defaultConfig, browserEnabled: true } });

@@ -62,6 +62,6 @@ export async function eventually<Value>(
     // Asking is not to take most of the time of whoever answers, nor of a machine whose clock jumps over what nobody waits for.
     const answeredAtMs = world.nowMs();
     const waitedMs = isSimulated ? answeredAtMs - sinceMs : 0;
-    await world.pause(Math.max(50, 2 * (answeredAtMs - askedAtMs), waitedMs / 10));
+    await world.pause(Math.max(50, 2 * (answeredAtMs - askedAtMs), Math.min(waitedMs / 10, timeoutMs / 20)));
   }
 }

@@ -77,8 +77,9 @@ export class NodeBounds {
     const { api, config, logger, onBounds } = this.#options;
     try {
       const nodes = await all(api, resources.nodes, {});
-      this.#sizes = sizesOf(nodes);
       const bounds = await boundsOf(api, config, nodes);
+      // After both: until then, what a node reports leads to another attempt.
+      this.#sizes = sizesOf(nodes);
       this.#isUnreadable = false;
       const shown = JSON.stringify([bounds.machine, [...bounds.places]]);
       if (shown === this.#shown || this.#isClosed) return;

@@ -148,11 +148,19 @@ export class Operations {
     return this.#untilRunning(request, pod, signal);
   }
 
-  #resize(request: Provision, signal: AbortSignal): Promise<Pod | undefined> {
+  /** With the bounds of the account and the way to the container as they are to be now, as at a launch. */
+  async #resize(request: Provision, signal: AbortSignal): Promise<Pod | undefined> {
     const { config, host } = this.#parts;
     const { kubernetes } = config.containers;
+    const { accountId } = request;
+    const surround = () =>
+      this.#namespaces.within(accountId, async () => {
+        await this.#namespaces.ensure(accountId);
+        await this.#putRoute(request);
+      });
     return resizeInPlace({
       cluster: this.#cluster,
+      surround,
       clock: host.clock,
       logger: this.#logger,
       subjectId: request.subjectId,

@@ -3,9 +3,9 @@
  *
  *     runs ──(asked for)──> the node is at it ──> it has them: the same container runs on
  *      │                          │
- *      │ refused: no such         │ no room on the node, or it can't be done there; it has ended;
- *      │ subresource, no right,   │ it takes longer than 30 s
- *      │ less memory              v
+ *      │ refused: no such         │ no room on the node, or it can't be done there; it failed; the
+ *      │ subresource, no right,   │ container has ended; it takes longer than 30 s
+ *      │ quota, less memory       v
  *      └────────────────> a launch: another Pod, wherever there is room
  *
  * It may be begun again from the start: what the Pod has already is not asked for twice.
@@ -22,8 +22,9 @@ import { containerOf, stateOf, type Bounds, type Pod } from './pod-state.ts';
 import { amountOf } from './quantity.ts';
 
 const longestMs = 30_000;
-/** All that can be changed in place. */
-const resizable = ['cpu', 'memory'];
+/** All that can be changed in place, and by how much less or more a node may give: some round to 10 ms of a processor, or to pages. */
+const roundings: Readonly<Record<string, number>> = { cpu: 0.01, memory: 65_536 };
+const resizable = Object.keys(roundings);
 
 export interface ResizeParts {
   readonly cluster: Pick<Cluster, 'resize' | 'until'>;
@@ -33,6 +34,8 @@ export interface ResizeParts {
   readonly target: Target;
   /** The Pod as it is now. */
   readonly read: () => Promise<Pod | undefined>;
+  /** Makes what is around the Pod as it is to be. */
+  readonly surround: () => Promise<void>;
   readonly wanted: PodResources;
   readonly bounds: Bounds;
   readonly signal: AbortSignal;
@@ -40,11 +43,12 @@ export interface ResizeParts {
 
 /** The Pod that has the resources now; undefined where only a launch gives them to the service. */
 export async function resizeInPlace(parts: ResizeParts): Promise<Pod | undefined> {
-  const { read, wanted, bounds, logger, subjectId } = parts;
+  const { read, surround, wanted, bounds, logger, subjectId } = parts;
   const pod = await read();
   if (!pod || stateOf(pod, bounds).kind !== 'running' || !differsAtMostIn(resizable, pod, wanted))
     return undefined;
   try {
+    await surround();
     if (!differsAtMostIn([], pod, wanted)) await ask(parts, pod);
   } catch (error) {
     if (failureOf(error) === 'away') throw error;
@@ -70,8 +74,8 @@ async function untilResized(parts: ResizeParts, { metadata: { uid } }: Pod): Pro
     const pod = await read();
     if (pod?.metadata.uid !== uid || stateOf(pod, bounds).kind !== 'running')
       return 'its container has ended';
-    const { isPending, isInProgress, message } = progressOf(pod);
-    if (isPending) return message;
+    const { problem, isInProgress } = progressOf(pod);
+    if (problem !== undefined) return problem;
     if (!isInProgress && isGiven(wanted, pod)) return pod;
     return clock.monotonicMs() - startMs < longestMs ? undefined : 'the node was not done within 30 s';
   });
@@ -81,27 +85,28 @@ async function untilResized(parts: ResizeParts, { metadata: { uid } }: Pod): Pro
 }
 
 interface Progress {
-  /** The node does not do it, at least not now. */
-  readonly isPending: boolean;
+  /** Why the node does not do it, at least not now. */
+  readonly problem: string | undefined;
   readonly isInProgress: boolean;
-  readonly message: string;
 }
 
 function progressOf({ status }: Pod): Progress {
   const ofType = (wanted: string) =>
     status?.conditions?.find((condition) => condition.type === wanted && condition.status === 'True');
-  const pending = ofType('PodResizePending');
+  const inProgress = ofType('PodResizeInProgress');
+  const refusal = ofType('PodResizePending') ?? (inProgress?.reason === 'Error' ? inProgress : undefined);
   return {
-    isPending: pending !== undefined,
-    isInProgress: ofType('PodResizeInProgress') !== undefined,
-    message: [pending?.reason, pending?.message].join(': '),
+    problem: refusal && [refusal.reason, refusal.message].join(': '),
+    isInProgress: inProgress !== undefined,
   };
 }
 
 /** Whether the container may use what it is to have. Of what is reserved, a node shows only what it made of it. */
 function isGiven({ limits }: PodResources, pod: Pod): boolean {
   const given = containerOf(pod)?.resources?.limits;
-  return resizable.every((name) => amountOf(given?.[name]) === amountOf(limits[name]));
+  return Object.entries(roundings).every(
+    ([name, rounding]) => Math.abs(amountOf(given?.[name]) - amountOf(limits[name])) < rounding,
+  );
 }
 
 function differsAtMostIn(names: readonly string[], { spec }: Pod, wanted: PodResources): boolean {

@@ -210,6 +210,37 @@ regions:
     expect(second.spec.containers[0].resources.limits).toMatchObject({ 'nvidia.com/gpu': '2' });
   });
 
+  test('gets another Pod where its region has another model of GPUs for it now', async () => {
+    const config = `
+gpuCatalog: [{model: l4, name: L4, memoryGb: [24], fullMemoryGb: 24}, {model: t4, name: T4, memoryGb: [16], fullMemoryGb: 16}]
+regions:
+- name: standard
+  prices: {}
+  geographies: [{name: here, gpus: {l4: 1, t4: 1}, cpu: 8, memoryGb: 64}]`;
+    await using cluster = await ClusterWorld.start({ config });
+    const resources = { ...spec.resources, gpuCount: 1 };
+    const first = await cluster.running({ resources });
+    const { id } = await cluster.running({ resources });
+    expect([first.gpuModel, (await cluster.world.service(id)).gpuModel]).toEqual(['l4', 't4']);
+    await cluster.world.act(first.id, 'delete');
+    await cluster.untilGone(`/api/services/${first.id}`);
+    const { metadata } = await cluster.pod(id);
+    await cluster.world.act(id, 'resize', { ...resources, cpu: 0.75 });
+    expect((await cluster.until(id, 'running')).gpuModel).toBe('l4');
+    expect((await cluster.pod(id)).metadata.uid).not.toBe(metadata.uid);
+  });
+
+  test('that is resized is at the address that the configuration has now', async () => {
+    await using cluster = await ClusterWorld.start();
+    const { id } = await cluster.running({ httpPort: 80 });
+    const { metadata } = await cluster.pod(id);
+    await cluster.reopen('containers: {kubernetes: {endpoint: {kind: ingress, domain: apps.example.org}}}');
+    await cluster.world.act(id, 'resize', { ...spec.resources, cpu: 0.75 });
+    expect((await cluster.until(id, 'running')).endpoint).toBe(`https://${id}.apps.example.org`);
+    expect((await cluster.pod(id)).metadata.uid).toBe(metadata.uid);
+    expect(await cluster.objects('/apis/networking.k8s.io/v1/ingresses')).toHaveLength(1);
+  });
+
   test('whose container ends while it is resized gets another Pod', async () => {
     await using cluster = await ClusterWorld.start();
     cluster.node.resizes = 'never';

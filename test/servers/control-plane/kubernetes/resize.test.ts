@@ -35,6 +35,7 @@ function podWith({ spec = small, given = small, conditions = [] }: Shown = {}): 
 function resizing(shown: readonly Shown[], answer: () => void = () => undefined) {
   const clock = new ManualClock();
   const asked: unknown[] = [];
+  let surrounded = 0;
   const pods = shown.map(podWith);
   const result = resizeInPlace({
     cluster: {
@@ -58,11 +59,15 @@ function resizing(shown: readonly Shown[], answer: () => void = () => undefined)
     subjectId: '1',
     target: { type: resources.pods, namespace: 'tenant', name: 'fleetkeeper-1' },
     read: () => Promise.resolve(pods.length > 1 ? pods.shift() : pods[0]),
+    surround: () => {
+      surrounded += 1;
+      return Promise.resolve();
+    },
     wanted: { limits: large, requests: { ...large, 'ephemeral-storage': '0' } },
     bounds: { memoryGb: 0.25, ephemeralStorageGb: 10 },
     signal: new AbortController().signal,
   });
-  return { clock, asked, result };
+  return { clock, asked, result, surrounded: () => surrounded };
 }
 
 const refused = (status: number) => () => {
@@ -71,14 +76,16 @@ const refused = (status: number) => () => {
 
 test('asks for the other amounts of the same containers, and waits until they are given', async () => {
   const inProgress = [{ type: 'PodResizeInProgress', status: 'True' }];
-  const { clock, asked, result } = resizing([
+  const { clock, asked, result, surrounded } = resizing([
     {},
     { spec: large },
     { spec: large, given: large, conditions: inProgress },
     { spec: large, given: { ...large, cpu: '1000m', memory: String(2 ** 28) } },
   ]);
   await clock.advance(5000);
-  expect((await result)?.metadata.uid).toBe('u-1');
+  const { containerStatuses, conditions } = (await result)?.status ?? {};
+  expect(containerStatuses?.[0]?.resources?.limits).toMatchObject({ cpu: '1000m' });
+  expect(conditions).toEqual([]);
   expect(asked).toEqual([
     {
       metadata: { resourceVersion: '7' },
@@ -90,6 +97,15 @@ test('asks for the other amounts of the same containers, and waits until they ar
       },
     },
   ]);
+  // Quota and address are as the configuration has them now.
+  expect(surrounded()).toBe(1);
+});
+
+test.each([
+  ['to 10 ms of a processor', { ...large, cpu: '1009m' }],
+  ['to a page', { ...large, memory: String(2 ** 28 - 4096) }],
+])('a node that rounds %s has done it', async (_what, given) => {
+  expect(await resizing([{}, { spec: large, given }]).result).toBeDefined();
 });
 
 test('what was asked for already is not asked for twice', async () => {
@@ -103,8 +119,12 @@ describe('a launch follows', () => {
     expect(await resizing([{}], refused(status)).result).toBeUndefined();
   });
 
-  test.each(['Deferred', 'Infeasible'])('where the node puts it off (%s)', async (reason) => {
-    const conditions = [{ type: 'PodResizePending', status: 'True', reason }];
+  test.each([
+    ['PodResizePending', 'Deferred'],
+    ['PodResizePending', 'Infeasible'],
+    ['PodResizeInProgress', 'Error'],
+  ])('at once where the node can not do it (%s: %s)', async (type, reason) => {
+    const conditions = [{ type, status: 'True', reason }];
     expect(await resizing([{}, { spec: large, conditions }]).result).toBeUndefined();
   });
 

@@ -104,8 +104,9 @@ export class ClusterWorld implements AsyncDisposable {
     this.#world = new World(plane, undefined as never);
   }
 
-  async reopen(): Promise<void> {
+  async reopen(config = this.#options.config ?? ''): Promise<void> {
     await this.world.close();
+    this.#options = { ...this.#options, config };
     await this.open();
   }
 
