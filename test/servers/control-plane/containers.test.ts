@@ -6,10 +6,16 @@ import { expect, test } from 'vitest';
 import pino from 'pino';
 import { systemRandom } from '../../../src/base/random.ts';
 import { commandsAtOnce } from '../../../src/control-plane/domain/config.ts';
-import { bounded } from '../../../src/control-plane/domain/containers.ts';
+import type { BrowserSessions } from '../../../src/control-plane/domain/browser-sessions.ts';
+import { bounded, Containers } from '../../../src/control-plane/domain/containers.ts';
+import type { Platform } from '../../../src/control-plane/domain/platform.ts';
 import type { ExecutionResult } from '../../../src/control-plane/domain/runtime.ts';
+import type { Services } from '../../../src/control-plane/domain/services.ts';
 import { defaultConfig, openControlPlane } from '../../../src/control-plane/main.ts';
+import type { AccountRecord } from '../../../src/control-plane/store/records.ts';
+import { Store } from '../../../src/control-plane/store/store.ts';
 import { ManualClock } from '../../support/manual-clock.ts';
+import { temporaryFile } from '../../support/temporary.ts';
 import { ScriptedRuntime } from './scripted-runtime.ts';
 import { accounts, key, startWorld, trainer } from './support.ts';
 
@@ -63,6 +69,35 @@ test('a command is run once per Idempotency-Key, and needs one', async () => {
   expect((await run(null)).body.error.code).toBe('idempotency_key_missing');
   const { events } = await world.ok('GET', `/api/services/${id}/events`);
   expect(events.filter(({ message }: { message: string }) => message.startsWith('exec'))).toHaveLength(1);
+});
+
+test('a command whose transaction is rolled back takes no place', () => {
+  const store = new Store(temporaryFile('plane.db'));
+  const service = { id: 's', accountId: 'a', state: 'running', operation: null };
+  const platform = {
+    store,
+    config: { browserEnabled: false },
+    events: { add: () => undefined },
+    runtime: {},
+  };
+  const containers = new Containers(
+    platform as unknown as Platform,
+    { find: () => service } as unknown as Services,
+    {} as BrowserSessions,
+  );
+  const admit = () => containers.admit({ id: 'a' } as AccountRecord, 's', list);
+  const full = new Error('the disk is full');
+  for (let place = 0; place < commandsAtOnce; place += 1) {
+    const failing = () =>
+      store.unit.run(() => {
+        admit();
+        throw full;
+      });
+    expect(failing).toThrow(full);
+  }
+  for (let place = 0; place < commandsAtOnce; place += 1) store.unit.run(admit);
+  expect(() => store.unit.run(admit)).toThrow(`at most ${commandsAtOnce} commands`);
+  store.close();
 });
 
 test('of commands that arrive in one moment so many run as an account may have at once; the others were not begun', async () => {
