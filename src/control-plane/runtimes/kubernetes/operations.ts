@@ -141,7 +141,7 @@ export class Operations {
 
   async #launched(request: Provision, isLast: boolean, signal: AbortSignal): Promise<Pod> {
     const made = await this.#made(request);
-    const resized = made || !request.isResize ? undefined : await this.#resize(request, signal);
+    const resized = made || !request.isResize ? undefined : await this.#resize(request, isLast, signal);
     if (resized) return resized;
     const pod = made ?? (await this.#make(request, isLast, signal));
     await requested('NotCreated', isLast, () => this.#adopt(request, pod));
@@ -149,7 +149,7 @@ export class Operations {
   }
 
   /** With the bounds of the account and the way to the container as they are to be now, as at a launch. */
-  async #resize(request: Provision, signal: AbortSignal): Promise<Pod | undefined> {
+  async #resize(request: Provision, isLast: boolean, signal: AbortSignal): Promise<Pod | undefined> {
     const { config, host } = this.#parts;
     const { kubernetes } = config.containers;
     const { accountId } = request;
@@ -161,6 +161,7 @@ export class Operations {
     return resizeInPlace({
       cluster: this.#cluster,
       surround,
+      isLast,
       clock: host.clock,
       logger: this.#logger,
       subjectId: request.subjectId,

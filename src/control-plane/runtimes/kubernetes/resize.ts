@@ -13,7 +13,7 @@
 import type { Logger } from 'pino';
 import type { Clock } from '../../../base/clock.ts';
 import { messageOf } from '../../../base/user-error.ts';
-import type { Target } from '../../../kubernetes/index.ts';
+import { KubernetesError, type Target } from '../../../kubernetes/index.ts';
 import type { Cluster } from './cluster.ts';
 import { failureOf } from './failures.ts';
 import { containerName } from './names.ts';
@@ -36,6 +36,8 @@ export interface ResizeParts {
   readonly read: () => Promise<Pod | undefined>;
   /** Makes what is around the Pod as it is to be. */
   readonly surround: () => Promise<void>;
+  /** Whether what the cluster `failed` at is not tried again: a quota, say, that another resize is about to leave room in. */
+  readonly isLast: boolean;
   readonly wanted: PodResources;
   readonly bounds: Bounds;
   readonly signal: AbortSignal;
@@ -43,7 +45,7 @@ export interface ResizeParts {
 
 /** The Pod that has the resources now; undefined where only a launch gives them to the service. */
 export async function resizeInPlace(parts: ResizeParts): Promise<Pod | undefined> {
-  const { read, surround, wanted, bounds, logger, subjectId } = parts;
+  const { read, surround, wanted, bounds, isLast, logger, subjectId } = parts;
   const pod = await read();
   if (!pod || stateOf(pod, bounds).kind !== 'running' || !differsAtMostIn(resizable, pod, wanted))
     return undefined;
@@ -51,7 +53,9 @@ export async function resizeInPlace(parts: ResizeParts): Promise<Pod | undefined
     await surround();
     if (!differsAtMostIn([], pod, wanted)) await ask(parts, pod);
   } catch (error) {
-    if (failureOf(error) === 'away') throw error;
+    const isNotServed = error instanceof KubernetesError && error.status === 404;
+    const failure = failureOf(error);
+    if (failure === 'away' || (failure === 'failed' && !isLast && !isNotServed)) throw error;
     logger.info({ service: subjectId, error: messageOf(error) }, 'not resized in place');
     return undefined;
   }

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { key } from '../support.ts';
+import { key, type Json } from '../support.ts';
 import { ClusterWorld, labelOf, spec } from './world.ts';
 
 describe('a launch', () => {
@@ -162,6 +162,16 @@ regions:
   });
 });
 
+/** A service whose node was asked to resize it, and does nothing. */
+async function askedForResize(cluster: ClusterWorld): Promise<{ id: string; metadata: Json }> {
+  cluster.node.resizes = 'never';
+  const { id } = await cluster.running();
+  const { metadata } = await cluster.pod(id);
+  await cluster.world.act(id, 'resize', { gpuCount: 0, cpu: 0.75, memoryGb: 0.125 });
+  await expect.poll(async () => (await cluster.pod(id)).spec.containers[0].resources.limits.cpu).toBe('750m');
+  return { id, metadata };
+}
+
 describe('a service', () => {
   test('that runs is resized in place: the same container runs on, with what it asked for', async () => {
     await using cluster = await ClusterWorld.start();
@@ -243,13 +253,7 @@ regions:
 
   test('whose container ends while it is resized gets another Pod', async () => {
     await using cluster = await ClusterWorld.start();
-    cluster.node.resizes = 'never';
-    const { id } = await cluster.running();
-    const { metadata } = await cluster.pod(id);
-    await cluster.world.act(id, 'resize', { gpuCount: 0, cpu: 0.75, memoryGb: 0.125 });
-    await expect
-      .poll(async () => (await cluster.pod(id)).spec.containers[0].resources.limits.cpu)
-      .toBe('750m');
+    const { id, metadata } = await askedForResize(cluster);
     cluster.node.show(metadata.name, 'exited');
     await cluster.until(id, 'running');
     expect((await cluster.pod(id)).metadata.uid).not.toBe(metadata.uid);
@@ -257,13 +261,7 @@ regions:
 
   test('is resized by the next process, where the last one had asked for it', async () => {
     await using cluster = await ClusterWorld.start();
-    cluster.node.resizes = 'never';
-    const { id } = await cluster.running();
-    const { metadata } = await cluster.pod(id);
-    await cluster.world.act(id, 'resize', { gpuCount: 0, cpu: 0.75, memoryGb: 0.125 });
-    await expect
-      .poll(async () => (await cluster.pod(id)).spec.containers[0].resources.limits.cpu)
-      .toBe('750m');
+    const { id, metadata } = await askedForResize(cluster);
     await cluster.world.close();
     cluster.node.resizes = 'atOnce';
     cluster.node.resume(metadata.name);

@@ -32,7 +32,7 @@ function podWith({ spec = small, given = small, conditions = [] }: Shown = {}): 
 }
 
 /** Shows one Pod after the other, and the last one for good; `answer` is to what it is asked. */
-function resizing(shown: readonly Shown[], answer: () => void = () => undefined) {
+function resizing(shown: readonly Shown[], answer: () => void = () => undefined, isLast = true) {
   const clock = new ManualClock();
   const asked: unknown[] = [];
   let surrounded = 0;
@@ -59,6 +59,7 @@ function resizing(shown: readonly Shown[], answer: () => void = () => undefined)
     subjectId: '1',
     target: { type: resources.pods, namespace: 'tenant', name: 'fleetkeeper-1' },
     read: () => Promise.resolve(pods.length > 1 ? pods.shift() : pods[0]),
+    isLast,
     surround: () => {
       surrounded += 1;
       return Promise.resolve();
@@ -142,6 +143,17 @@ describe('a launch follows', () => {
     expect(await result).toBeUndefined();
     expect(asked).toEqual([]);
   });
+});
+
+test.each([403, 500])(
+  'what the cluster fails at (%i) is tried again before the container is given up',
+  async (status) => {
+    await expect(resizing([{}], refused(status), false).result).rejects.toThrow(`answered ${status}`);
+  },
+);
+
+test.each([404, 422])('what will not change (%i) is not waited for', async (status) => {
+  expect(await resizing([{}], refused(status), false).result).toBeUndefined();
 });
 
 test.each([409, 429, 503])('an API server that is busy (%i) is asked again', async (status) => {
