@@ -6,13 +6,22 @@ import type { Random } from './random.ts';
  * the order in which their members were written.
  */
 export function stableJson(value: unknown): string {
-  return JSON.stringify(value, (_key, member: unknown) =>
-    typeof member === 'object' && member !== null && !Array.isArray(member)
-      ? Object.fromEntries(
-          Object.entries(member).sort(([left], [right]) => (left < right ? -1 : left > right ? 1 : 0)),
-        )
-      : member,
-  );
+  return JSON.stringify(sorted(value));
+}
+
+/** A copy: it takes half the time of a replacer of `JSON.stringify`. */
+function sorted(value: unknown): unknown {
+  if (!hasMembers(value)) return value;
+  if (Array.isArray(value)) return value.map(sorted);
+  if (typeof value['toJSON'] === 'function') return sorted((value as { toJSON(): unknown }).toJSON());
+  const copy: Record<string, unknown> = {};
+  for (const name of Object.keys(value).sort()) {
+    const member = sorted(value[name]);
+    // An assignment would set the prototype.
+    if (name === '__proto__') Object.defineProperty(copy, name, { value: member, enumerable: true });
+    else copy[name] = member;
+  }
+  return copy;
 }
 
 /** Whether both give the same text: found out member by member, up to the first difference, without a copy of anything. */
@@ -70,10 +79,27 @@ export interface DigestKey {
   readonly isProvisional?: true;
 }
 
+const longestKnownText = 256;
+const mostKnownTexts = 2000;
+
+/**
+ * Keeps the digests of short texts, because services of one fleet differ in few fields: nine of ten digests of `plan` and `apply` are
+ * of a text that was met before. The texts may be secrets, which a process that digests them has in its memory anyway.
+ */
 export function digestKey(key: Buffer): DigestKey {
   // From a buffer Node would make one for each digest, which takes four times as long as the digest itself.
   const secret = createSecretKey(key);
-  const hmac = (text: string) => createHmac('sha256', secret).update(text).digest('hex');
+  const compute = (text: string) => createHmac('sha256', secret).update(text).digest('hex');
+  const known = new Map<string, string>();
+  const hmac = (text: string) => {
+    const before = known.get(text);
+    if (before !== undefined) return before;
+    const digest = compute(text);
+    if (text.length > longestKnownText) return digest;
+    if (known.size >= mostKnownTexts) known.clear();
+    known.set(text, digest);
+    return digest;
+  };
   return {
     id: hmac('fleetkeeper key id').slice(0, 8),
     digest: (value) => hmac(`value:${stableJson(value) ?? 'undefined'}`).slice(0, 16),

@@ -54,6 +54,21 @@ describe('stable JSON', () => {
     );
   });
 
+  test('law: the text is what earlier versions stored digests of', () => {
+    const sortedMembers = (_name: string, member: unknown): unknown =>
+      typeof member === 'object' && member !== null && !Array.isArray(member)
+        ? Object.fromEntries(Object.entries(member).sort(([left], [right]) => (left < right ? -1 : 1)))
+        : member;
+    const odd = fc.oneof(json, fc.constantFrom(undefined, new Date(0), -0, Number.NaN));
+    const value = fc.oneof(odd, fc.array(odd), fc.dictionary(name, odd));
+    fc.assert(
+      fc.property(value, (any) => {
+        expect(stableJson(any)).toBe(JSON.stringify(any, sortedMembers));
+      }),
+      { numRuns: 500 },
+    );
+  });
+
   test('a member that is undefined is as good as absent', () => {
     expect(sameValue({ a: 1, b: undefined }, { a: 1 })).toBe(true);
     expect(sameValue({ a: null }, {})).toBe(false);
