@@ -21,11 +21,14 @@ export {
   byKind,
   byNamespace,
   desiredObjects,
+  listsUsedBy,
   objectOf,
   referredKeys,
   referringTo,
+  usersOfList,
   type AccountObject,
   type Referring,
+  type SeparateList,
 } from './objects.ts';
 export { limits } from './limits.ts';
 export type { SecretsReading } from './secrets/memory.ts';

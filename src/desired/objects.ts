@@ -4,6 +4,7 @@ import {
   accountKey,
   accountKind,
   objectKey,
+  parseObjectKey,
   traitsOf,
   type ManagedKind,
   type ObjectKey,
@@ -45,6 +46,24 @@ export function byAccountRef<Kind extends ManagedKind>(
 export function referringTo(objects: DesiredObjects, referred: ObjectKey | DataId): DesiredObject[] {
   return withTerm(objects, referred);
 }
+
+/** A list that is read beside the account, if an object has use for it. */
+export type SeparateList = 'templates' | 'registries';
+
+/** Objects that the list shows, or that refer to such things: of an account (`namespace/name`), or all. */
+export function usersOfList(objects: DesiredObjects, list: SeparateList, account?: string): DesiredObject[] {
+  return withTerm(objects, usingList(list, account));
+}
+
+/** The lists of which the object is a user. */
+export function listsUsedBy(object: Referring): readonly SeparateList[] {
+  if (traitsOf(object.kind).home !== 'accountRef') return [];
+  const referred = referredKeys(object).map((key) => parseObjectKey(key).kind);
+  const lists = [object.kind, ...referred].map((kind) => traitsOf(kind).list);
+  return separateLists.filter((list) => lists.includes(list));
+}
+
+const separateLists: readonly SeparateList[] = ['templates', 'registries'];
 
 export interface Referring {
   readonly kind: ManagedKind;
@@ -96,7 +115,11 @@ function termsOf(object: DesiredObject): string[] {
   const { name: account } = ('accountRef' in spec && spec.accountRef) || { name: undefined };
   const data = referencesOf(object).map(({ id }) => id);
   const home = account === undefined ? [] : [ofAccount(kind, namespace, account)];
-  return [kind, inNamespace(kind, namespace), ...home, ...referredKeys(object), ...data];
+  const lists = listsUsedBy(object).flatMap((list) => [
+    usingList(list),
+    ...(account === undefined ? [] : [usingList(list, `${namespace}/${account}`)]),
+  ]);
+  return [kind, inNamespace(kind, namespace), ...home, ...referredKeys(object), ...data, ...lists];
 }
 
 function inNamespace(kind: ManagedKind, namespace: string): string {
@@ -105,4 +128,8 @@ function inNamespace(kind: ManagedKind, namespace: string): string {
 
 function ofAccount(kind: ManagedKind, namespace: string, name: string): string {
   return `${kind} of ${namespace}/${name}`;
+}
+
+function usingList(list: SeparateList, account?: string): string {
+  return account === undefined ? `users of ${list}` : `users of ${list} in ${account}`;
 }

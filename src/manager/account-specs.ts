@@ -7,7 +7,7 @@ import {
   referringTo,
   type DesiredSnapshot,
 } from '../desired/index.ts';
-import { accountNamed, type AccountSpec, type ObjectKey } from '../resources/index.ts';
+import { accountNamed, defaultAccount, type AccountSpec, type ObjectKey } from '../resources/index.ts';
 import type { ResolvedAccount } from '../engine/index.ts';
 import type { AccountOrigin, EnvironmentAccount } from './account-keys.ts';
 
@@ -16,7 +16,6 @@ export interface WantedAccount {
   readonly origin: AccountOrigin;
 }
 
-export const defaultAccount = 'default';
 export const environmentKey = `default/${defaultAccount}`;
 
 /** The accounts whose spec or key may differ from the snapshot before. */

@@ -19,6 +19,7 @@ import { FundsMemory, type AccountHandle, type Accounts, type ResolvedAccount } 
 import {
   annotations,
   accountKey,
+  defaultAccount,
   longestPollSeconds,
   originOf,
   type AccountSpec,
@@ -29,13 +30,7 @@ import type { Logger, Metrics } from '../telemetry/index.ts';
 import { AccountKeys, derivedKey, type AccountOrigin, type EnvironmentAccount } from './account-keys.ts';
 import { accountApi } from './account-api.ts';
 import { SharedTransports } from './transports.ts';
-import {
-  accountNotFound,
-  accountSpecs,
-  defaultAccount,
-  environmentKey,
-  movedAccounts,
-} from './account-specs.ts';
+import { accountNotFound, accountSpecs, environmentKey, movedAccounts } from './account-specs.ts';
 import type { WantedAccount } from './account-specs.ts';
 import { IdentityWatch } from './identity-watch.ts';
 

@@ -59,6 +59,9 @@ export function accountKey(name: string): ObjectKey {
   return objectKey(accountKind, namespace, own);
 }
 
+/** Of the account of an object that names none. */
+export const defaultAccount = 'default';
+
 /** The account that the object is; undefined: it is none. */
 export function accountNamed(key: ObjectKey): string | undefined {
   const { kind, namespace, name } = parseObjectKey(key);
@@ -68,12 +71,12 @@ export function accountNamed(key: ObjectKey): string | undefined {
 /** Where the account of an object is found: the account as `namespace/name`, or the object that has the same one. */
 export type AccountPlace = { readonly account: string } | { readonly with: ObjectKey };
 
-/** As it is written, whether the schema accepts the rest or not. Without a name it is the account `default`. */
+/** As it is written, whether the schema accepts the rest or not. Without a name it is `defaultAccount`. */
 export function accountPlaceOf(key: ObjectKey, spec: unknown): AccountPlace {
   const { kind, namespace, name } = parseObjectKey(key);
   const { home } = traitsOf(kind);
   if (home === 'itself') return { account: `${namespace}/${name}` };
-  if (home === 'accountRef') return { account: `${namespace}/${nameIn(spec, home) ?? 'default'}` };
+  if (home === 'accountRef') return { account: `${namespace}/${nameIn(spec, home) ?? defaultAccount}` };
   return { with: objectKey(home.kind, namespace, nameIn(spec, home.reference) ?? '') };
 }
 

@@ -5,8 +5,22 @@
  */
 import type { AccountHandle, Accounts } from '../accounts.ts';
 import type { Fleet } from './fleet.ts';
-import { byKind, byNamespace, referredKeys, referringTo, type DesiredObject } from '../../desired/index.ts';
-import { managedKinds, parseObjectKey, traitsOf, type ObjectKey } from '../../resources/index.ts';
+import {
+  byAccountRef,
+  byKind,
+  byNamespace,
+  referredKeys,
+  referringTo,
+  type DesiredObject,
+} from '../../desired/index.ts';
+import {
+  accountKey,
+  defaultAccount,
+  managedKinds,
+  parseObjectKey,
+  traitsOf,
+  type ObjectKey,
+} from '../../resources/index.ts';
 import type { ObjectRecord, StateStore } from '../../state/index.ts';
 
 export interface MembersOptions {
@@ -43,9 +57,25 @@ export class Members {
   }
 
   of(account: AccountHandle): ObjectKey[] {
-    return recordsNear(this.#options.store, account)
-      .map(({ key }) => key)
-      .filter((key) => this.accountOf(key)?.name === account.name);
+    const { store } = this.#options;
+    const near = account.isShared ? store.everyKey() : this.#near(account.name);
+    return [...new Set(near)].filter((key) => this.accountOf(key)?.name === account.name);
+  }
+
+  /**
+   * A superset of its objects. In one namespace there may be a hundred accounts, and each is first read at the start: only what names this
+   * one is examined, what has its account from another object, and what has no usable document.
+   */
+  #near(account: string): ObjectKey[] {
+    const { store, fleet } = this.#options;
+    const { objects } = fleet.snapshot;
+    const [namespace = '', name = ''] = account.split('/');
+    const declared = managedKinds.flatMap((kind): DesiredObject[] => {
+      const namesIt = traitsOf(kind).home === 'accountRef' && name !== defaultAccount;
+      return namesIt ? byAccountRef(objects, kind, namespace, name) : byNamespace(objects, kind, namespace);
+    });
+    const others = [...fleet.leaving.near(objects, { name: account }), ...store.recordsOf(account)];
+    return [...[...declared, ...others].map(({ key }) => key), accountKey(account)];
   }
 
   /** Objects whose account can't be found, among those that these accounts had, or among all. */

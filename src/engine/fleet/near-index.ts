@@ -30,6 +30,7 @@ export class NearIndex {
     if (isShared) return [...this.#byNamespace.values()].flatMap((keys) => this.#recordsOf(keys));
     const [namespace = ''] = name.split('/');
     const own = this.#byNamespace.get(namespace);
+    if (this.#byNamespace.size === (own ? 1 : 0)) return this.#recordsOf(own ?? []);
     const isElsewhere = ({ key }: ObjectRecord) =>
       !own?.has(key) && this.#byNamespace.get(parseObjectKey(key).namespace)?.has(key) === true;
     return [...this.#recordsOf(own ?? []), ...this.#store.recordsOf(name).filter(isElsewhere)];

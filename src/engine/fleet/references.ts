@@ -1,14 +1,8 @@
 /** References between documents: from services to templates and registries, and back. */
 import type { wire } from '../../api/index.ts';
-import { byAccountRef, byKind, referredKeys, type Referring } from '../../desired/index.ts';
+import { listsUsedBy, usersOfList, type Referring, type SeparateList } from '../../desired/index.ts';
 import type { Listing, Lists } from '../../observed/index.ts';
-import {
-  managedKinds,
-  parseObjectKey,
-  traitsOf,
-  type CommonSpec,
-  type ManagedKind,
-} from '../../resources/index.ts';
+import { parseObjectKey, type CommonSpec } from '../../resources/index.ts';
 import type { AccountHandle, Accounts } from '../accounts.ts';
 import type { Fleet } from './fleet.ts';
 
@@ -19,44 +13,17 @@ export function listsOf(fleet: Fleet, accounts: Accounts, account: AccountHandle
     return resolved.kind === 'usable' && resolved.handle.name === account.name;
   };
   const { objects } = fleet.snapshot;
-  const [namespace = '', name = ''] = account.name.split('/');
-  const among = (kind: ManagedKind) =>
-    account.isShared ? byKind(objects, kind) : byAccountRef(objects, kind, namespace, name);
-  const declared = (list: keyof Lists) =>
-    usersOfLists.some((kind) => among(kind).some((user) => usedLists(user).has(list) && isHere(user)));
+  const place = account.isShared ? undefined : account.name;
   // Removed objects still have to be deleted at the provider.
   const leaving = fleet.leaving.near(objects, account).flatMap((record): Referring[] => {
-    const { kind, namespace: home } = parseObjectKey(record.key);
+    const { kind, namespace } = parseObjectKey(record.key);
     const spec = fleet.specOf(record);
-    return spec ? [{ kind, namespace: home, spec }] : [];
+    return spec ? [{ kind, namespace, spec }] : [];
   });
-  const uses = (list: keyof Lists) =>
-    declared(list) || leaving.some((user) => usedLists(user).has(list) && isHere(user));
+  const uses = (list: SeparateList) =>
+    usersOfList(objects, list, place).some(isHere) ||
+    leaving.some((user) => listsUsedBy(user).includes(list) && isHere(user));
   return { templates: uses('templates'), registries: uses('registries') };
-}
-
-/** Kinds whose things a list may show, or that refer to such things. */
-const usersOfLists = managedKinds.filter((kind) => {
-  const traits = traitsOf(kind);
-  return traits.home === 'accountRef' && (isOfOwn(traits.list) || traits.references !== undefined);
-});
-
-/** By object of the source, which never changes: all those of an account are asked at each of its reads. */
-const usedBy = new WeakMap<Referring, ReadonlySet<keyof Lists>>();
-
-function usedLists(user: Referring): ReadonlySet<keyof Lists> {
-  let used = usedBy.get(user);
-  if (!used) {
-    const referred = referredKeys(user).map((key) => parseObjectKey(key).kind);
-    used = new Set([user.kind, ...referred].map((each) => traitsOf(each).list).filter(isOfOwn));
-    usedBy.set(user, used);
-  }
-  return used;
-}
-
-/** The account read shows all others. */
-function isOfOwn(list: string | undefined): list is keyof Lists {
-  return list === 'templates' || list === 'registries';
 }
 
 function accountRefOf(spec: CommonSpec): string {
