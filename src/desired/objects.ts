@@ -59,8 +59,8 @@ export function usersOfList(objects: DesiredObjects, list: SeparateList, account
 export function listsUsedBy(object: Referring): readonly SeparateList[] {
   if (traitsOf(object.kind).home !== 'accountRef') return [];
   const referred = referredKeys(object).map((key) => parseObjectKey(key).kind);
-  const lists = [object.kind, ...referred].map((kind) => traitsOf(kind).list);
-  return separateLists.filter((list) => lists.includes(list));
+  const lists = new Set([object.kind, ...referred].map((kind) => traitsOf(kind).list));
+  return separateLists.filter((list) => lists.has(list));
 }
 
 const separateLists: readonly SeparateList[] = ['templates', 'registries'];
@@ -115,11 +115,19 @@ function termsOf(object: DesiredObject): string[] {
   const { name: account } = ('accountRef' in spec && spec.accountRef) || { name: undefined };
   const data = referencesOf(object).map(({ id }) => id);
   const home = account === undefined ? [] : [ofAccount(kind, namespace, account)];
-  const lists = listsUsedBy(object).flatMap((list) => [
-    usingList(list),
-    ...(account === undefined ? [] : [usingList(list, `${namespace}/${account}`)]),
-  ]);
-  return [kind, inNamespace(kind, namespace), ...home, ...referredKeys(object), ...data, ...lists];
+  const used = listsUsedBy(object);
+  const lists = used.map((list) => usingList(list));
+  const listsHere =
+    account === undefined ? [] : used.map((list) => usingList(list, `${namespace}/${account}`));
+  return [
+    kind,
+    inNamespace(kind, namespace),
+    ...home,
+    ...referredKeys(object),
+    ...data,
+    ...lists,
+    ...listsHere,
+  ];
 }
 
 function inNamespace(kind: ManagedKind, namespace: string): string {

@@ -158,21 +158,22 @@ class FileSource implements DesiredSource {
       const touched = this.#touched;
       this.#touched = new Set();
       const sequence = (this.#snapshot?.sequence ?? 0) + 1;
-      const { snapshot: read, unsettled } = await this.#reader.read(
-        sequence,
-        this.#clock.monotonicMs(),
-        touched,
-      );
+      const reading = await this.#reader.read(sequence, this.#clock.monotonicMs(), touched);
       if (!this.#isWatching()) return;
-      if (unsettled) this.#readSoon(settleMs);
-      const snapshot = this.#snapshot ? following(this.#snapshot, read) : read;
-      if (this.#snapshot && sameContent(this.#snapshot, snapshot)) {
-        this.#snapshot = { ...this.#snapshot, readAtMs: snapshot.readAtMs };
-      } else {
-        this.#snapshot = snapshot;
-        this.#onChange(snapshot);
-      }
+      if (reading.unsettled) this.#readSoon(settleMs);
+      this.#take(reading);
     } while (this.#askedMeanwhile);
+  }
+
+  #take({ snapshot: read, isUnchanged }: Reading): void {
+    const before = this.#snapshot;
+    const snapshot = !before ? read : isUnchanged ? before : following(before, read);
+    if (before && sameContent(before, snapshot)) {
+      this.#snapshot = { ...before, readAtMs: read.readAtMs };
+    } else {
+      this.#snapshot = snapshot;
+      this.#onChange(snapshot);
+    }
   }
 
   #isWatching(): boolean {

@@ -34,6 +34,16 @@ export interface Reading {
   readonly snapshot: DesiredSnapshot;
   /** A loss has to be confirmed: read again after `settleMs`. */
   readonly unsettled: boolean;
+  /** All of it was there in the reading before, and nothing else. */
+  readonly isUnchanged: boolean;
+}
+
+/** What a snapshot is made of. */
+interface Parts {
+  readonly snapshot: DesiredSnapshot;
+  readonly files: readonly SourceFile[];
+  readonly listing: Listing;
+  readonly secrets: SecretsReading | undefined;
 }
 
 const filesAtOnce = 32;
@@ -42,7 +52,7 @@ export class FolderReader {
   readonly #root: string;
   #entries = new Map<string, Entry>();
   readonly #secrets: () => SecretsReading | undefined;
-  #readBefore = false;
+  #last: Parts | undefined;
 
   /** `secrets`: those of `--secrets-dir`, as they are used when a snapshot is made. */
   constructor(root: string, secrets: () => SecretsReading | undefined = () => undefined) {
@@ -64,26 +74,41 @@ export class FolderReader {
       await this.#open(listing, touched, nowMs, true);
     }
     const lostRoot = listing.unlisted.find((part) => part.prefix === '');
-    if (lostRoot && !this.#readBefore) {
+    if (lostRoot && !this.#last) {
       throw new UserError(
         `the source ${this.#root} ${lostRoot.message}`,
         `check --source: ${lostRoot.remedy}`,
       );
     }
-    this.#readBefore = true;
     const unsettled = this.#dropMissing(listing, nowMs);
     const files: SourceFile[] = [];
-    for (const entry of this.#entries.values()) {
-      const { parsed, digest = '', missingSinceMs } = entry;
+    for (const { parsed, digest = '', missingSinceMs } of this.#entries.values()) {
       files.push({ ...parsed, digest, missing: missingSinceMs !== undefined });
     }
-    const snapshot = assemble(files, sequence, {
-      name: this.#root,
-      problems: listing.unlisted.map((part) => this.#unlistedProblem(part)),
-      complete: listing.unlisted.length === 0,
-      secrets: this.#secrets(),
+    const secrets = this.#secrets();
+    const before = this.#last && hasParts(this.#last, files, listing, secrets) ? this.#last : undefined;
+    const { snapshot } = (this.#last = before ?? {
+      snapshot: this.#assemble(files, sequence, listing, secrets),
+      files,
+      listing,
+      secrets,
     });
-    return { snapshot: { ...snapshot, readAtMs: nowMs }, unsettled };
+    const isUnchanged = before !== undefined;
+    return { snapshot: { ...snapshot, sequence, readAtMs: nowMs }, unsettled, isUnchanged };
+  }
+
+  #assemble(
+    files: readonly SourceFile[],
+    sequence: number,
+    { unlisted }: Listing,
+    secrets: SecretsReading | undefined,
+  ): DesiredSnapshot {
+    return assemble(files, sequence, {
+      name: this.#root,
+      problems: unlisted.map((part) => this.#unlistedProblem(part)),
+      complete: unlisted.length === 0,
+      secrets,
+    });
   }
 
   /** Opens new and changed files. True if a listed file no longer existed. With `last`, that is a problem. */
@@ -174,6 +199,31 @@ export async function readFolder(
   const secrets = secretsDirectory && (await readSecrets(secretsDirectory));
   const { snapshot } = await new FolderReader(directory, () => secrets).read(1, 0);
   return snapshot;
+}
+
+/** Whether a snapshot of these would be the same. What can't be listed is worth another look. */
+function hasParts(
+  last: Parts,
+  files: readonly SourceFile[],
+  { unlisted }: Listing,
+  secrets: SecretsReading | undefined,
+): boolean {
+  return (
+    last.secrets === secrets &&
+    last.listing.unlisted.length + unlisted.length === 0 &&
+    last.files.length === files.length &&
+    last.files.every((file, index) => isSameFile(file, files[index]))
+  );
+}
+
+/** Documents and problems of an unchanged file are the same objects. */
+function isSameFile(left: SourceFile, right: SourceFile | undefined): boolean {
+  return (
+    left.documents === right?.documents &&
+    left.problems === right.problems &&
+    left.digest === right.digest &&
+    left.missing === right.missing
+  );
 }
 
 function liesIn(file: string, prefix: string): boolean {

@@ -27,7 +27,7 @@ const step = fc.oneof(
 );
 
 /** Its account, or its service. */
-function specOf(name: string | undefined): object {
+function specOf(name: string | undefined): Record<string, unknown> {
   return { serviceRef: { name: name ?? 'none' }, ...(name !== undefined && { accountRef: { name } }) };
 }
 
@@ -43,11 +43,12 @@ const accounts = {
 test('EI1: the objects of an account are as a walk over all records has them, after any changes', async () => {
   const property = fc.asyncProperty(fc.array(step, { maxLength: 30 }), async (steps) => {
     const store = new MemoryStore({ digestKey: digestKey(Buffer.alloc(32, 7)), ownerName: 'lab' }, [], []);
-    let snapshot = { ...desiredOf({}), objects: desiredObjects() };
+    const none = desiredOf({});
+    let objects = desiredObjects();
     const fleet = new Fleet(
       store,
       owner,
-      snapshot,
+      none,
       () => false,
       () => 0,
     );
@@ -64,8 +65,8 @@ test('EI1: the objects of an account are as a walk over all records has them, af
         });
       } else {
         const document = spec && ({ key: each.key, ...parseObjectKey(each.key), spec } as DesiredObject);
-        snapshot = { ...snapshot, objects: snapshot.objects.with([[each.key, document]]) };
-        fleet.take({ snapshot, brakes: new Map(), lingering: new Map() });
+        objects = objects.with([[each.key, document]]);
+        fleet.take({ snapshot: { ...none, objects }, brakes: new Map(), lingering: new Map() });
       }
       for (const name of accountNames) {
         const all = [...store.everyKey()].filter((one) => members.accountOf(one)?.name === name);
