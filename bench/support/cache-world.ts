@@ -24,6 +24,7 @@ export const cacheKinds = {
     nodeFlags: ['--max-old-space-size=384', '--max-semi-space-size=4'],
   },
   oursByDefault: { name: 'reflector, Node as it is', file: 'reflector-cache.ts', nodeFlags: [] },
+  bare: { name: 'pages and parsing alone', file: '../peers/bare-parse.ts', nodeFlags: operatorFlags },
   stock: { name: 'stock informer', file: '../peers/stock-informer.ts', nodeFlags: [] },
 } as const satisfies Readonly<Record<string, CacheKind>>;
 

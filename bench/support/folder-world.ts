@@ -13,6 +13,7 @@ import type { Fault } from '../../src/control-plane/http/faults.ts';
 import { addressIn, linesOf, start } from './program.ts';
 
 export const bundle = path.resolve(import.meta.dirname, '../../dist/main.mjs');
+const yamlAlone = path.resolve(import.meta.dirname, '../peers/yaml-alone.ts');
 const apiVersion = 'fleetkeeper.dev/v1alpha1';
 
 const longestComplaint = 1000;
@@ -129,9 +130,18 @@ export class FolderWorld {
   }
 
   /** Runs a command of the bundle to its end. */
-  async run(args: readonly string[]): Promise<Finished> {
+  run(args: readonly string[]): Promise<Finished> {
+    return this.#run(bundle, args);
+  }
+
+  /** Only parses the documents: the limit of everything that reads them, with the start of Node. */
+  parseAlone(): Promise<Finished> {
+    return this.#run(yamlAlone, [this.source]);
+  }
+
+  async #run(program: string, args: readonly string[]): Promise<Finished> {
     const startedMs = performance.now();
-    const child = spawn(process.execPath, ['--import', tellCpu, bundle, ...args], {
+    const child = spawn(process.execPath, ['--import', tellCpu, program, ...args], {
       stdio: ['ignore', 'ignore', 'pipe', 'pipe'],
     });
     const [, , complaints, usage] = child.stdio;

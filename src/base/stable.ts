@@ -1,4 +1,4 @@
-import { createHash, createHmac, createSecretKey, scryptSync } from 'node:crypto';
+import { createHash, createHmac, createSecretKey, hash, scryptSync } from 'node:crypto';
 import type { Random } from './random.ts';
 
 /**
@@ -79,25 +79,24 @@ export interface DigestKey {
   readonly isProvisional?: true;
 }
 
-const longestKnownText = 256;
-const mostKnownTexts = 2000;
+const mostKnown = 4000;
 
 /**
- * Keeps the digests of short texts, because services of one fleet differ in few fields: nine of ten digests of `plan` and `apply` are
- * of a text that was met before. The texts may be secrets, which a process that digests them has in its memory anyway.
+ * Remembers what it has digested lately: services of one fleet differ in few fields, so nine of ten digests of `plan` and `apply` are of a
+ * text that was met before. No text is kept, since it may be a secret that is withdrawn, but a fingerprint under the key.
  */
 export function digestKey(key: Buffer): DigestKey {
   // From a buffer Node would make one for each digest, which takes four times as long as the digest itself.
   const secret = createSecretKey(key);
-  const compute = (text: string) => createHmac('sha256', secret).update(text).digest('hex');
+  const salt = key.toString('hex');
   const known = new Map<string, string>();
   const hmac = (text: string) => {
-    const before = known.get(text);
+    const fingerprint = hash('sha256', salt + text, 'base64');
+    const before = known.get(fingerprint);
     if (before !== undefined) return before;
-    const digest = compute(text);
-    if (text.length > longestKnownText) return digest;
-    if (known.size >= mostKnownTexts) known.clear();
-    known.set(text, digest);
+    if (known.size >= mostKnown) known.clear();
+    const digest = createHmac('sha256', secret).update(text).digest('hex');
+    known.set(fingerprint, digest);
     return digest;
   };
   return {

@@ -131,7 +131,8 @@ export class SecretsDirectory {
   #publish(reading: SecretsReading): void {
     if (!this.#isWatching()) return;
     const isSame = this.#current !== undefined && sameReading(this.#current, reading);
-    this.#current = reading;
+    // An equal reading is the same object: nothing that is made of it is made again.
+    if (!isSame) this.#current = reading;
     for (const note of reading.notes) {
       if (!this.#noted.has(note)) this.#options.onNote?.(note);
       this.#noted.add(note);

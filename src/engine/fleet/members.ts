@@ -19,6 +19,7 @@ import {
   managedKinds,
   parseObjectKey,
   traitsOf,
+  type ManagedKind,
   type ObjectKey,
 } from '../../resources/index.ts';
 import type { ObjectRecord, StateStore } from '../../state/index.ts';
@@ -64,18 +65,22 @@ export class Members {
 
   /**
    * A superset of its objects. In one namespace there may be a hundred accounts, and each is first read at the start: only what names this
-   * one is examined, what has its account from another object, and what has no usable document.
+   * one is examined, what has its account from another object, and what has no usable document. What is to go comes first, because it makes
+   * room; then what others refer to.
    */
   #near(account: string): ObjectKey[] {
     const { store, fleet } = this.#options;
     const { objects } = fleet.snapshot;
     const [namespace = '', name = ''] = account.split('/');
-    const declared = managedKinds.flatMap((kind): DesiredObject[] => {
-      const namesIt = traitsOf(kind).home === 'accountRef' && name !== defaultAccount;
+    const declared = referredFirst.flatMap((kind): DesiredObject[] => {
+      const { home } = traitsOf(kind);
+      if (home === 'itself') return [];
+      const namesIt = home === 'accountRef' && name !== defaultAccount;
       return namesIt ? byAccountRef(objects, kind, namespace, name) : byNamespace(objects, kind, namespace);
     });
-    const others = [...fleet.leaving.near(objects, { name: account }), ...store.recordsOf(account)];
-    return [...[...declared, ...others].map(({ key }) => key), accountKey(account)];
+    const leaving = fleet.leaving.near(objects, { name: account });
+    const near = [...leaving, ...declared, ...store.recordsOf(account)];
+    return [accountKey(account), ...near.map(({ key }) => key)];
   }
 
   /** Objects whose account can't be found, among those that these accounts had, or among all. */
@@ -116,4 +121,6 @@ export class Members {
   }
 }
 
-const referringKinds = managedKinds.filter((kind) => traitsOf(kind).references !== undefined);
+const refers = (kind: ManagedKind) => traitsOf(kind).references !== undefined;
+const referringKinds = managedKinds.filter(refers);
+const referredFirst = [...managedKinds.filter((kind) => !refers(kind)), ...referringKinds];

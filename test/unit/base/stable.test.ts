@@ -1,3 +1,4 @@
+import { createHmac } from 'node:crypto';
 import { isDeepStrictEqual } from 'node:util';
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
@@ -100,6 +101,17 @@ describe('digests', () => {
         expect(digestKey(Buffer.from(left)).digest(value)).toBe(one.digest(value));
       }),
     );
+  });
+
+  test('are those of HMAC-SHA-256, of a text that was met before as well as of a new one', () => {
+    const key = Buffer.alloc(32, 1);
+    const keyed = digestKey(key);
+    const hmac = (text: string) => createHmac('sha256', key).update(text).digest('hex');
+    for (let count = 0; count < 6000; count += 1) {
+      const value = `text ${(count * count) % 4999}`;
+      expect(keyed.digest(value)).toBe(hmac(`value:${JSON.stringify(value)}`).slice(0, 16));
+      expect(keyed.sign(value)).toBe(hmac(`signed:${JSON.stringify(value)}`));
+    }
   });
 
   test('have the forms that fit into a name', () => {

@@ -1,8 +1,19 @@
-import { chmodSync, mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
+import {
+  chmodSync,
+  existsSync,
+  lstatSync,
+  mkdirSync,
+  rmSync,
+  symlinkSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs';
 import { dirname, join } from 'node:path';
+import * as fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { systemClock } from '../../../src/base/index.ts';
-import { createFileSource, readFolder } from '../../../src/desired/index.ts';
+import { FolderReader } from '../../../src/desired/folder/folder-reader.ts';
+import { createFileSource, readFolder, type DesiredSnapshot } from '../../../src/desired/index.ts';
 import { documents, service } from './documents.ts';
 import { names, removeTemporary, temporaryFolder, reported, writeInto } from './folders.ts';
 
@@ -111,5 +122,75 @@ describe('a folder is read', () => {
       write(`team-${file % 10}/${file}.yaml`, documents(...ten));
     }
     expect((await readFolder(folder)).objects.size).toBe(2000);
+  });
+});
+
+describe('a folder that is read time after time', () => {
+  const file = fc.constantFrom('a.yaml', 'b.yaml', 'sub/c.yaml');
+  const content = fc.constantFrom(
+    service('a'),
+    service('b'),
+    documents(service('a'), service('c')),
+    'not: [yaml',
+    '# nothing\n',
+  );
+  type Step = { readonly file: string } & (
+    | { readonly do: 'write'; readonly content: string }
+    | { readonly do: 'remove' | 'touch' | 'lead nowhere' | 'nothing' }
+  );
+  const step: fc.Arbitrary<Step> = fc.oneof(
+    fc.record({ do: fc.constant('write' as const), file, content }),
+    fc.record({ do: fc.constantFrom('remove', 'touch', 'lead nowhere', 'nothing'), file }),
+  );
+
+  const act = (each: Step) => {
+    const path = join(folder, each.file);
+    if (each.do === 'nothing') return;
+    if (each.do === 'touch') {
+      if (existsSync(path)) utimesSync(path, new Date(), new Date(Date.now() + 1000));
+      return;
+    }
+    rmSync(path, { force: true });
+    if (each.do === 'write') write(each.file, each.content);
+    if (each.do === 'lead nowhere') symlinkSync('gone', path);
+  };
+  const shown = ({ objects, unusable, files, problems, complete, empty }: DesiredSnapshot) => ({
+    objects: [...objects.values()].map(({ key, location }) => ({ key, location })),
+    unusable: [...unusable.keys()].toSorted(),
+    files: [...(files ?? [])].toSorted(([left], [right]) => left.localeCompare(right)),
+    problems,
+    complete,
+    empty,
+  });
+
+  test('law: what is shown unchanged is unchanged, and what was removed is forgotten', async () => {
+    const property = fc.asyncProperty(fc.array(step, { maxLength: 8 }), async (steps) => {
+      rmSync(folder, { recursive: true });
+      mkdirSync(join(folder, 'sub'), { recursive: true });
+      const reader = new FolderReader(folder);
+      let nowMs = 0;
+      let last = await reader.read(1, nowMs);
+      for (const [index, each] of steps.entries()) {
+        act(each);
+        nowMs += 1000;
+        const read = await reader.read(index + 2, nowMs, new Set([each.file]));
+        expect(read.snapshot).toMatchObject({ sequence: index + 2, readAtMs: nowMs });
+        const files = [...(read.snapshot.files ?? new Map<string, unknown>()).keys()];
+        expect(files.filter((one) => !lstatSync(join(folder, one), { throwIfNoEntry: false }))).toEqual([]);
+        expect(shown(read.snapshot)).toEqual(shown((read.isUnchanged ? last : read).snapshot));
+        last = read;
+      }
+      nowMs += 1000;
+      const settled = await reader.read(100, nowMs);
+      const fresh = await new FolderReader(folder).read(100, nowMs);
+      // What can't be identified any more is remembered, which a new reader can't.
+      const expected = fresh.snapshot.complete ? fresh : settled;
+      expect(shown(settled.snapshot)).toEqual(shown(expected.snapshot));
+      const again = await reader.read(101, nowMs + 1000);
+      expect(again.isUnchanged).toBe(
+        !again.snapshot.problems.some(({ message }) => message.includes('link')),
+      );
+    });
+    await fc.assert(property, { numRuns: 150 });
   });
 });

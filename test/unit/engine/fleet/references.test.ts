@@ -254,6 +254,22 @@ describe('which lists are read', () => {
     expect(lists(fleet, 'default/third')).toEqual(none);
   });
 
+  test('of the account that all namespaces share, of those that have no other one', () => {
+    const shared = { name: 'default/default', isShared: true } as AccountHandle;
+    const resolving: Accounts = {
+      ...accounts('default/default'),
+      resolve: (_namespace, name) =>
+        name === 'default'
+          ? { kind: 'usable', handle: shared }
+          : { kind: 'problem', reason: 'AccountNotFound', message: '' },
+    };
+    const [kind, name, spec] = pytorch();
+    const elsewhere = fleetOf([[kind, name, spec, 'elsewhere']]);
+    expect(listsOf(elsewhere, resolving, shared)).toEqual({ templates: true, registries: false });
+    const other = { ...spec, accountRef: { name: 'other' } };
+    expect(listsOf(fleetOf([[kind, name, other, 'elsewhere']]), resolving, shared)).toEqual(none);
+  });
+
   test('also for what has left the source and is still to be deleted', () => {
     const before = fleetOf([pytorch()]);
     const record = before.store.record(templateKey);
