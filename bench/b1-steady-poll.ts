@@ -1,8 +1,12 @@
-/** B1: what it costs to watch a fleet in which nothing happens, and how soon is seen what somebody else changes. */
+/**
+ * B1: what it costs to watch a fleet in which nothing happens, and how soon is seen what somebody else changes. The limit of the CPU is that
+ * of a process that only reads the same answers.
+ */
 import { fork, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import path from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
+import type { ReadAccounts } from './peers/bare-reader.ts';
 import type { Polled } from './peers/object-poller.ts';
 import type { Benchmark, BenchmarkOptions } from './support/benchmark.ts';
 import {
@@ -28,6 +32,8 @@ interface Measured {
   readonly peerReads: number;
   readonly cpuSeconds: number;
   readonly peerCpuSeconds: number;
+  /** Of reading the answers, and nothing else. */
+  readonly bareCpuSeconds: number;
   readonly driftSeconds: readonly number[];
 }
 
@@ -48,6 +54,14 @@ async function pollEach(peer: ChildProcess, { world, placed }: ConvergedWorld): 
   const objects = placed.map(({ account, service }) => ({ id: service.id, apiKey: apiKeyOf(account) }));
   peer.send({ url: world.url, objects } satisfies Polled);
   await once(peer, 'message');
+}
+
+async function readEach(bare: ChildProcess, { world, accounts }: ConvergedWorld): Promise<void> {
+  const apiKeys = Array.from({ length: accounts }, (_, account) => apiKeyOf(account));
+  for (let poll = 0; poll < pollsEach; poll += 1) {
+    bare.send({ url: world.url, apiKeys } satisfies ReadAccounts);
+    await once(bare, 'message');
+  }
 }
 
 /** One service of each account is changed, at any moment of a poll; seconds until it is read because of that. */
@@ -104,19 +118,20 @@ async function whenQuiet({ world, accounts, pollSeconds: period }: ConvergedWorl
 
 async function repeat(
   converged: ConvergedWorld,
-  processes: { readonly manager: ChildProcess; readonly peer: ChildProcess },
+  { manager, peer, bare }: Record<'manager' | 'peer' | 'bare', ChildProcess>,
   repetition: number,
 ): Promise<Measured> {
-  const { manager, peer } = processes;
   await whenQuiet(converged);
   const { pollSeconds: period } = converged;
   const own = await during(converged, manager, () => delay(pollsEach * period * 1000));
   const others = await during(converged, peer, () => pollEach(peer, converged));
+  const least = await during(converged, bare, () => readEach(bare, converged));
   return {
     reads: readsForPoll(own.requests, period),
     cpuSeconds: own.cpuSeconds / pollsEach,
     peerReads: others.requests.filter(isServiceRead).length,
     peerCpuSeconds: others.cpuSeconds,
+    bareCpuSeconds: least.cpuSeconds / pollsEach,
     driftSeconds: await drift(converged, repetition),
   };
 }
@@ -127,21 +142,28 @@ async function run({ repetitions, quick }: BenchmarkOptions): Promise<Row[]> {
     pollSeconds: quick ? quickPollSeconds : pollSeconds,
   });
   const manager = converged.world.startManager();
-  const peer = fork(path.join(import.meta.dirname, 'peers', 'object-poller.ts'));
-  process.once('exit', () => peer.kill('SIGKILL'));
+  const [peer, bare] = [startPeer('object-poller.ts'), startPeer('bare-reader.ts')];
   try {
-    // The first poll of either is a start.
+    // The first poll of each is a start.
     await pollEach(peer, converged);
+    await readEach(bare, converged);
     const measured: Measured[] = [];
     for (let repetition = 0; repetition < repetitions; repetition += 1) {
-      measured.push(await repeat(converged, { manager, peer }, repetition));
+      measured.push(await repeat(converged, { manager, peer, bare }, repetition));
     }
     return rowsOf(measured, converged, quick);
   } finally {
     peer.kill('SIGKILL');
+    bare.kill('SIGKILL');
     manager.kill('SIGKILL');
     await converged.world.end();
   }
+}
+
+function startPeer(file: string): ChildProcess {
+  const child = fork(path.join(import.meta.dirname, 'peers', file));
+  process.once('exit', () => child.kill('SIGKILL'));
+  return child;
 }
 
 function rowsOf(
@@ -150,6 +172,8 @@ function rowsOf(
   quick: boolean,
 ): Row[] {
   const drifts = measured.flatMap(({ driftSeconds }) => driftSeconds);
+  const shareOfPeer = (of: 'cpuSeconds' | 'bareCpuSeconds') =>
+    measured.map((one) => one[of] / one.peerCpuSeconds);
   return [
     {
       what: 'reads for a poll',
@@ -163,8 +187,9 @@ function rowsOf(
     },
     {
       what: 'CPU for a poll, as a share of the peer’s',
-      values: measured.map(({ cpuSeconds, peerCpuSeconds }) => cpuSeconds / peerCpuSeconds),
+      values: shareOfPeer('cpuSeconds'),
       unit: '',
+      limit: median(shareOfPeer('bareCpuSeconds')),
       target: { atMost: 0.05 },
       beside: `${shown(1000 * median(measured.map(({ cpuSeconds }) => cpuSeconds)))} ms, peer ${shown(1000 * median(measured.map(({ peerCpuSeconds }) => peerCpuSeconds)))} ms, for ${shown(placed.length)} services`,
     },
