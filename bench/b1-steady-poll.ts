@@ -1,9 +1,8 @@
 /**
  * B1: what it costs to watch a fleet in which nothing happens, and how soon is seen what somebody else changes. The limit of the CPU is that
- * of a process that only reads the same answers.
+ * of a process that only reads the same answers, one poll right after the other.
  */
 import { fork, type ChildProcess } from 'node:child_process';
-import { once } from 'node:events';
 import path from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { ReadAccounts } from './peers/bare-reader.ts';
@@ -18,6 +17,7 @@ import {
   type Placed,
 } from './support/converged-world.ts';
 import { apiKeyOf, type Request } from './support/folder-world.ts';
+import { answerOf } from './support/processes.ts';
 import { cpuSecondsOf } from './support/program.ts';
 import { median, quantile, shown, type Row } from './support/report.ts';
 
@@ -53,14 +53,14 @@ async function during(
 async function pollEach(peer: ChildProcess, { world, placed }: ConvergedWorld): Promise<void> {
   const objects = placed.map(({ account, service }) => ({ id: service.id, apiKey: apiKeyOf(account) }));
   peer.send({ url: world.url, objects } satisfies Polled);
-  await once(peer, 'message');
+  await answerOf(peer);
 }
 
 async function readEach(bare: ChildProcess, { world, accounts }: ConvergedWorld): Promise<void> {
   const apiKeys = Array.from({ length: accounts }, (_, account) => apiKeyOf(account));
   for (let poll = 0; poll < pollsEach; poll += 1) {
     bare.send({ url: world.url, apiKeys } satisfies ReadAccounts);
-    await once(bare, 'message');
+    await answerOf(bare);
   }
 }
 

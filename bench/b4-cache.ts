@@ -1,7 +1,8 @@
 /**
  * B4: a cache of 10,000 and 50,000 objects of 1.4 KB, filled over HTTP by a process of its own. Beside our reflector (with the flags of
  * `manifests/`, with a smaller young generation, and with Node as it is) the stock informer, in turns. Memory is the most that the process ever had.
- * The limit is measured, too: a process that only reads and parses the same pages.
+ * The limit is that of a process that
+ * only reads and parses the same pages; of memory, with the size of the texts of all objects.
  */
 import type { Benchmark, BenchmarkOptions } from './support/benchmark.ts';
 import { ObjectServer, cacheKinds, type CacheKind } from './support/cache-world.ts';
@@ -21,10 +22,12 @@ const objectMb = 1.1e-3;
 
 async function fill(server: ObjectServer, kind: CacheKind): Promise<Filled> {
   const cache = await server.startCache(kind);
-  const { seconds, cpuSeconds } = await cache.sync();
-  const peakMb = (await cache.peakBytes()) / 1e6;
-  await cache.end();
-  return { seconds, cpuSeconds, peakMb };
+  try {
+    const { seconds, cpuSeconds } = await cache.sync();
+    return { seconds, cpuSeconds, peakMb: (await cache.peakBytes()) / 1e6 };
+  } finally {
+    await cache.end();
+  }
 }
 
 async function measure(objects: number, repetitions: number): Promise<Record<KindName, Filled[]>> {

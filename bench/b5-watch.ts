@@ -25,16 +25,18 @@ async function run(
   burst: number,
 ): Promise<Run> {
   const cache = await server.startCache(kind);
-  await cache.sync();
   const watched: Watched[] = [];
   const watch = (events: number, perSecond: number | undefined) =>
     cache.watch(events, () => server.write({ events, perSecond }));
-  // Until the code is compiled for speed.
-  await watch(burst / 10, undefined);
-  for (const { perSecond, seconds } of flows) watched.push(await watch(perSecond * seconds, perSecond));
-  const all = await watch(burst, undefined);
-  await cache.end();
-  return { flows: watched, burst: all };
+  try {
+    await cache.sync();
+    // Until the code is compiled for speed.
+    await watch(burst / 10, undefined);
+    for (const { perSecond, seconds } of flows) watched.push(await watch(perSecond * seconds, perSecond));
+    return { flows: watched, burst: await watch(burst, undefined) };
+  } finally {
+    await cache.end();
+  }
 }
 
 /** One flow, as each of them handled it in each repetition. */

@@ -1,7 +1,14 @@
 #!/usr/bin/env node
 import { spawn } from 'node:child_process';
 import { hostname } from 'node:os';
-import { ProcessSignals, holdProcess, keepCompiledCode, systemClock, systemRandom } from './base/index.ts';
+import {
+  ProcessSignals,
+  holdProcess,
+  keepCompiledCode,
+  systemClock,
+  systemHeap,
+  systemRandom,
+} from './base/index.ts';
 import { watchOutput } from './cli/output/output-loss.ts';
 
 const signals = new ProcessSignals();
@@ -19,6 +26,7 @@ process.exitCode = await runCommandLine(process.argv.slice(2), {
   // Of the package and the image, which hold the bundle; or of a checkout.
   command: import.meta.filename.endsWith('.ts') ? 'npm run --silent fleetkeeper --' : 'fleetkeeper',
   random: systemRandom,
+  heap: systemHeap,
   pid: process.pid,
   hostname: hostname(),
   user: process.getuid?.(),

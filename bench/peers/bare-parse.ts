@@ -19,6 +19,7 @@ const address = `/apis/${watched.group}/${watched.version}/${watched.plural}`;
 async function ask(server: string, query: Record<string, string>): Promise<IncomingMessage> {
   const request = get(`${server}${address}?${new URLSearchParams(query).toString()}`);
   const [response] = (await once(request, 'response')) as [IncomingMessage];
+  if (response.statusCode !== 200) throw new Error(`the API answered ${response.statusCode}`);
   return response;
 }
 

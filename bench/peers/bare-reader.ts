@@ -12,8 +12,11 @@ export interface ReadAccounts {
 setGlobalDispatcher(new Agent());
 
 async function read(url: string, apiKey: string): Promise<number> {
-  const { body } = await request(`${url}/api/account`, { headers: { authorization: `Bearer ${apiKey}` } });
-  return (await body.text()).length;
+  const headers = { authorization: `Bearer ${apiKey}` };
+  const { body, statusCode } = await request(`${url}/api/account`, { headers });
+  const text = await body.text();
+  if (statusCode !== 200) throw new Error(`an account was answered with ${statusCode}: ${text}`);
+  return text.length;
 }
 
 process.on('message', ({ url, apiKeys }: ReadAccounts) => {

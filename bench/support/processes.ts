@@ -69,6 +69,7 @@ export async function answerOf(child: ChildProcess): Promise<unknown> {
 
 /** With `kill -9`. */
 export async function end(child: ChildProcess): Promise<void> {
+  if (child.exitCode !== null || child.signalCode !== null) return;
   const ended = once(child, 'exit');
   child.kill('SIGKILL');
   await ended;

@@ -5,6 +5,7 @@ export * from './clock.ts';
 export * from './compile-cache.ts';
 export * from './fetch.ts';
 export * from './foreign-text.ts';
+export * from './heap.ts';
 export * from './ids.ts';
 export * from './invariant.ts';
 export * from './merge-patch.ts';

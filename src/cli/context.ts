@@ -1,5 +1,12 @@
 /** What commands are given of the process: nothing below reads the environment, the arguments or a stream by itself. */
-import { plainLines, terminalLines, type Clock, type Random, type UserError } from '../base/index.ts';
+import {
+  plainLines,
+  terminalLines,
+  type Clock,
+  type Heap,
+  type Random,
+  type UserError,
+} from '../base/index.ts';
 import type { Desktop } from './browser.ts';
 import type { Ports } from './ports.ts';
 
@@ -26,6 +33,8 @@ export interface Context {
   readonly takeSignals: (handle: (signal: NodeJS.Signals) => void) => () => void;
   /** The folder whose own control plane is the account of the environment (`local/with-local.ts`). */
   readonly local?: string;
+  /** Undefined: what is free in it is never given back. */
+  readonly heap?: Heap;
   /** Undefined: no browser is opened. */
   readonly desktop?: Desktop;
   /** A simulation's own ways out of the process. */

@@ -10,6 +10,7 @@ import { exitCodes, type Context } from '../context.ts';
 import { analysisPrometheus } from '../analysis-prometheus.ts';
 import { serve } from '../health.ts';
 import { openLog } from '../log.ts';
+import { releaseMemory } from '../memory-release.ts';
 import { noticeTerms } from '../notify.ts';
 import { acceptance, sameFleetFlags } from '../options.ts';
 import { watchPolicy } from '../policy.ts';
@@ -17,7 +18,7 @@ import type { RunFlags } from './run.ts';
 import { environmentAccount } from '../source.ts';
 import { openTimeline } from '../timeline.ts';
 import { version } from '../version.ts';
-import { watchProblems } from '../watch-problems.ts';
+import { logProblems } from '../watch-problems.ts';
 
 /** Resolves with the exit code. */
 export async function runOperator(context: Context, flags: RunFlags): Promise<number> {
@@ -28,6 +29,7 @@ export async function runOperator(context: Context, flags: RunFlags): Promise<nu
   collectProcessMetrics(metrics.registry);
   const watchedPolicy = await watchPolicy(context, flags, logger);
   const timeline = await openTimeline(context, flags, { logger, metrics });
+  const memory = releaseMemory(context, logger);
   const api = await connectCluster(context, flags, metrics);
   const operator = new Operator({
     ...context.ports?.network,
@@ -46,10 +48,7 @@ export async function runOperator(context: Context, flags: RunFlags): Promise<nu
     notices: noticeTerms(context, flags),
     stopped,
     policy: watchedPolicy?.policy,
-    onSource: watchProblems(
-      (problem) => logger.error({ problem }, 'problem in the source'),
-      () => logger.info('all problems in the source are solved'),
-    ),
+    onSource: logProblems(logger),
     onPass: (key, result, durationMs) => timeline?.passed(key, result, durationMs, operator.store),
     clock,
     random,
@@ -69,6 +68,7 @@ export async function runOperator(context: Context, flags: RunFlags): Promise<nu
     if (flags.listen) await serve(context, health, flags.listen);
     return (await operator.run()) === 'stopped' ? exitCodes.ok : exitCodes.failed;
   } finally {
+    memory?.stop();
     watchedPolicy?.stop();
     await timeline?.stop();
     await health.close();

@@ -25,6 +25,7 @@ import { refusePageFlags, withPageFlags, type PageFlags } from '../page.ts';
 import { fleetIdentity } from '../digest-key.ts';
 import { serve } from '../health.ts';
 import { isTextLog, openLog } from '../log.ts';
+import { releaseMemory } from '../memory-release.ts';
 import { SummaryLine } from '../progress/summary-line.ts';
 import { noticeTerms, withNotifyFlags, type NotifyFlags } from '../notify.ts';
 import { policyOption, watchPolicy, type PolicyFlags } from '../policy.ts';
@@ -32,7 +33,7 @@ import { ServiceManager } from '../service-manager.ts';
 import { environmentAccount, openSource } from '../source.ts';
 import { openTimeline, timelineOption, type TimelineFlags } from '../timeline.ts';
 import { version } from '../version.ts';
-import { watchProblems } from '../watch-problems.ts';
+import { logProblems } from '../watch-problems.ts';
 
 export interface RunFlags
   extends FleetFlags, AnalysisFlags, PolicyFlags, PageFlags, TimelineFlags, NotifyFlags {
@@ -96,6 +97,7 @@ async function runManager(context: Context, flags: RunFlags, file: string): Prom
   const summary = new SummaryLine(context, isTextLog(context, flags));
   const logger = openLog(context, flags, (text) => summary.write(text));
   const metrics = metricsOfProcess();
+  const memory = releaseMemory(context, logger);
   const watchedPolicy = await watchPolicy(context, flags, logger);
   const timeline = await openTimeline(context, flags, { logger, metrics });
   const source = openSource(flags, context, true, (note) => logger.warn({ note }, 'secrets directory'));
@@ -127,10 +129,7 @@ async function runManager(context: Context, flags: RunFlags, file: string): Prom
       endpointFiles?.passed(key);
       served.passed(key);
     },
-    onSource: watchProblems(
-      (problem) => logger.error({ problem }, 'problem in the source'),
-      () => logger.info('all problems in the source are solved'),
-    ),
+    onSource: logProblems(logger),
   });
   const commandFlags = sameFleetFlagsAnywhere(flags);
   const parts = { manager, metrics, logger, file, commandFlags, command: 'run' } as const;
@@ -150,6 +149,7 @@ async function runManager(context: Context, flags: RunFlags, file: string): Prom
     logger.info('manager stopping');
   } finally {
     summary.close();
+    memory?.stop();
     await serviceManager.stopping();
     await manager.stop();
     watchedPolicy?.stop();

@@ -65,8 +65,8 @@ export class Members {
 
   /**
    * A superset of its objects. In one namespace there may be a hundred accounts, and each is first read at the start: only what names this
-   * one is examined, what has its account from another object, and what has no usable document. What is to go comes first, because it makes
-   * room; then what others refer to.
+   * one is examined, what has its account from another object, and what has no usable document. What has left the source comes first, because
+   * its end makes room; then what others refer to.
    */
   #near(account: string): ObjectKey[] {
     const { store, fleet } = this.#options;
