@@ -48,7 +48,7 @@ export async function peakBytesOf({ pid }: ChildProcess): Promise<number> {
 }
 
 /** What a process has in memory now, shared code included. */
-export async function memoryBytesOf({ pid }: ChildProcess): Promise<number> {
+export async function memoryBytesOf({ pid }: Pick<ChildProcess, 'pid'>): Promise<number> {
   const status = await readFile(`/proc/${pid}/status`, 'utf8');
   return Number(/^VmRSS:\s+(\d+) kB$/m.exec(status)?.[1]) * 1024;
 }
