@@ -19,7 +19,6 @@ import {
   managedKinds,
   parseObjectKey,
   traitsOf,
-  type ManagedKind,
   type ObjectKey,
 } from '../../resources/index.ts';
 import type { ObjectRecord, StateStore } from '../../state/index.ts';
@@ -58,29 +57,27 @@ export class Members {
   }
 
   of(account: AccountHandle): ObjectKey[] {
-    const { store } = this.#options;
-    const near = account.isShared ? store.everyKey() : this.#near(account.name);
-    return [...new Set(near)].filter((key) => this.accountOf(key)?.name === account.name);
+    const near = account.isShared ? recordsNear(this.#options.store, account) : this.#near(account.name);
+    return near.map(({ key }) => key).filter((key) => this.accountOf(key)?.name === account.name);
   }
 
   /**
-   * A superset of its objects. In one namespace there may be a hundred accounts, and each is first read at the start: only what names this
-   * one is examined, what has its account from another object, and what has no usable document. What has left the source comes first, because
-   * its end makes room; then what others refer to.
+   * A superset of its records, in the order of `recordsNear`. In one namespace there may be a hundred accounts, and each is first read at the
+   * start: only what names this one is examined, what has its account from another object, and what has no usable document.
    */
-  #near(account: string): ObjectKey[] {
+  #near(account: string): ObjectRecord[] {
     const { store, fleet } = this.#options;
     const { objects } = fleet.snapshot;
     const [namespace = '', name = ''] = account.split('/');
-    const declared = referredFirst.flatMap((kind): DesiredObject[] => {
+    const declared = managedKinds.flatMap((kind): DesiredObject[] => {
       const { home } = traitsOf(kind);
       if (home === 'itself') return [];
       const namesIt = home === 'accountRef' && name !== defaultAccount;
       return namesIt ? byAccountRef(objects, kind, namespace, name) : byNamespace(objects, kind, namespace);
     });
-    const leaving = fleet.leaving.near(objects, { name: account });
-    const near = [...leaving, ...declared, ...store.recordsOf(account)];
-    return [accountKey(account), ...near.map(({ key }) => key)];
+    const others = [...fleet.leaving.near(objects, { name: account }), ...store.recordsOf(account)];
+    const keys = new Set([accountKey(account), ...[...declared, ...others].map(({ key }) => key)]);
+    return recordsNear(store, { name: account }).filter(({ key }) => keys.has(key));
   }
 
   /** Objects whose account can't be found, among those that these accounts had, or among all. */
@@ -121,6 +118,4 @@ export class Members {
   }
 }
 
-const refers = (kind: ManagedKind) => traitsOf(kind).references !== undefined;
-const referringKinds = managedKinds.filter(refers);
-const referredFirst = [...managedKinds.filter((kind) => !refers(kind)), ...referringKinds];
+const referringKinds = managedKinds.filter((kind) => traitsOf(kind).references !== undefined);

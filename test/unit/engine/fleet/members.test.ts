@@ -4,7 +4,7 @@ import { digestKey } from '../../../../src/base/index.ts';
 import { desiredObjects, type DesiredObject } from '../../../../src/desired/index.ts';
 import type { AccountHandle, Accounts } from '../../../../src/engine/accounts.ts';
 import { Fleet } from '../../../../src/engine/fleet/fleet.ts';
-import { Members } from '../../../../src/engine/fleet/members.ts';
+import { Members, recordsNear } from '../../../../src/engine/fleet/members.ts';
 import { objectKey, parseObjectKey } from '../../../../src/resources/index.ts';
 import { MemoryStore, newRecord } from '../../../../src/state/index.ts';
 import { desiredOf } from '../../../support/desired.ts';
@@ -69,8 +69,11 @@ test('EI1: the objects of an account are as a walk over all records has them, af
         fleet.take({ snapshot: { ...none, objects }, brakes: new Map(), lingering: new Map() });
       }
       for (const name of accountNames) {
+        const near = recordsNear(store, { name }).map((record) => record.key);
         const all = [...store.everyKey()].filter((one) => members.accountOf(one)?.name === name);
-        expect(members.of({ name } as AccountHandle).toSorted()).toEqual(all.toSorted());
+        const inOrder = near.filter((one) => all.includes(one));
+        expect(inOrder.toSorted()).toEqual(all.toSorted());
+        expect(members.of({ name } as AccountHandle)).toEqual(inOrder);
       }
     }
   });
