@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest';
+import { describe, expect, test, vi } from 'vitest';
 import { once } from 'node:events';
 import { connect, type AddressInfo, type Socket } from 'node:net';
 import { systemClock } from '../../../src/base/index.ts';
@@ -118,12 +118,16 @@ describe('whoever reaches the port', () => {
       expect(slow.filter(({ closed }) => closed)).toEqual([]);
       for (const socket of slow) socket.write('GET /metrics HTTP/1.1\r\nHost: a\r\n');
       await Promise.all(slow.map(ended));
-      const long = await open();
-      let answered = '';
-      long.on('data', (data) => (answered += String(data)));
-      long.write(`GET /healthz HTTP/1.1\r\nHost: a\r\nX: ${'x'.repeat(healthLimits.headerBytes)}\r\n\r\n`);
-      await ended(long);
-      expect(answered).toContain('431');
+      const answered = async () => {
+        const long = await open();
+        let answer = '';
+        long.on('data', (data) => (answer += String(data)));
+        long.write(`GET /healthz HTTP/1.1\r\nHost: a\r\nX: ${'x'.repeat(healthLimits.headerBytes)}\r\n\r\n`);
+        await ended(long);
+        return answer;
+      };
+      // The server counts a connection until it has noticed its end itself.
+      await vi.waitFor(async () => expect(await answered()).toContain('431'), { timeout: 10_000 });
     } finally {
       await app.close();
     }
