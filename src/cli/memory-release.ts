@@ -9,7 +9,7 @@
  * | more than 1 s           |                      |          | nothing: the work may need it                    |
  * | less                    | less than 64 MB      |          | nothing                                          |
  * | less                    | more                 | > 400 MB | nothing: it would stop everything for too long   |
- * | less                    | more                 | less     | everything is collected, once in 10 min at most  |
+ * | less                    | more                 | less     | all garbage is collected, once in 10 min at most |
  */
 import type { Clock, Heap, Timer } from '../base/index.ts';
 import type { Logger } from '../telemetry/index.ts';

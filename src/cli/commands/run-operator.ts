@@ -29,7 +29,6 @@ export async function runOperator(context: Context, flags: RunFlags): Promise<nu
   collectProcessMetrics(metrics.registry);
   const watchedPolicy = await watchPolicy(context, flags, logger);
   const timeline = await openTimeline(context, flags, { logger, metrics });
-  const memory = releaseMemory(context, logger);
   const api = await connectCluster(context, flags, metrics);
   const operator = new Operator({
     ...context.ports?.network,
@@ -64,6 +63,7 @@ export async function runOperator(context: Context, flags: RunFlags): Promise<nu
     },
     context.clock,
   );
+  const memory = releaseMemory(context, logger);
   try {
     if (flags.listen) await serve(context, health, flags.listen);
     return (await operator.run()) === 'stopped' ? exitCodes.ok : exitCodes.failed;

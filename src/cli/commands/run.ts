@@ -97,7 +97,6 @@ async function runManager(context: Context, flags: RunFlags, file: string): Prom
   const summary = new SummaryLine(context, isTextLog(context, flags));
   const logger = openLog(context, flags, (text) => summary.write(text));
   const metrics = metricsOfProcess();
-  const memory = releaseMemory(context, logger);
   const watchedPolicy = await watchPolicy(context, flags, logger);
   const timeline = await openTimeline(context, flags, { logger, metrics });
   const source = openSource(flags, context, true, (note) => logger.warn({ note }, 'secrets directory'));
@@ -139,6 +138,7 @@ async function runManager(context: Context, flags: RunFlags, file: string): Prom
   const stopSigns = signs(file, { command: 'run', pid, host }, clock, () => manager.heartbeatTimes());
   const problem = () => manager.liveness.find((check) => check.problem !== undefined)?.problem;
   const serviceManager = new ServiceManager({ environment, pid, clock, logger, problem });
+  const memory = releaseMemory(context, logger);
   try {
     if (flags.listen) await serve(context, served.server, flags.listen, served.hasPage);
     await manager.start();

@@ -42,7 +42,8 @@ export interface Reading {
 interface Parts {
   readonly snapshot: DesiredSnapshot;
   readonly files: readonly SourceFile[];
-  readonly listing: Listing;
+  /** All of the folder could be listed. */
+  readonly isWhole: boolean;
   readonly secrets: SecretsReading | undefined;
 }
 
@@ -90,7 +91,7 @@ export class FolderReader {
     const { snapshot } = (this.#last = before ?? {
       snapshot: this.#assemble(files, sequence, listing, secrets),
       files,
-      listing,
+      isWhole: listing.unlisted.length === 0,
       secrets,
     });
     const isUnchanged = before !== undefined;
@@ -201,7 +202,7 @@ export async function readFolder(
   return snapshot;
 }
 
-/** Whether a snapshot of these would be the same. What can't be listed is worth another look. */
+/** Whether a snapshot of these would be the same. Where a part can't be listed, it is made anew. */
 function hasParts(
   last: Parts,
   files: readonly SourceFile[],
@@ -210,7 +211,8 @@ function hasParts(
 ): boolean {
   return (
     last.secrets === secrets &&
-    last.listing.unlisted.length + unlisted.length === 0 &&
+    last.isWhole &&
+    unlisted.length === 0 &&
     last.files.length === files.length &&
     last.files.every((file, index) => isSameFile(file, files[index]))
   );
