@@ -7,7 +7,7 @@ import { presentable, secretsOf } from './presentable.ts';
 import type { Reader } from './readers.ts';
 import { meaningOf, type RefusalRule } from './refusal-meanings.ts';
 import { Misread, isObject, type Reading } from './reading.ts';
-import type { HttpReply } from './transport.ts';
+import { textOf, type HttpReply } from './transport.ts';
 
 interface Question<Value> {
   /** Which object is asked for. */
@@ -23,30 +23,32 @@ export interface Notes extends Omit<Reading, 'secrets'> {
   readonly refusals?: readonly RefusalRule[] | undefined;
 }
 
-/** `notes`: called for fields that could not be read. */
+/** `notes`: called for fields that could not be read. `besides`: maps and lists of the answer that are not in this reply. */
 export function readAnswer<Value>(
   reply: HttpReply,
   question: Question<Value>,
   credential: Sensitive<string> | undefined,
   wallMs: number,
   notes: Notes,
+  besides = 0,
 ): Outcome<Value> {
   if (reply.kind !== 'reply') return reply;
   const isJson = !question.text || reply.status >= 300;
-  if (isJson && hasTooMany(reply.body)) {
+  const text = textOf(reply.body);
+  if (isJson && bracketsIn(text) + besides > mostMembers) {
     return {
       kind: 'unknown',
       reason: `a ${reply.status} with more than ${mostMembers} maps and lists in it`,
     };
   }
-  const body = isJson ? parseJson(reply.body) : reply.body;
+  const body = isJson ? parseJson(text) : text;
   if (isNestedDeeper(body, deepest)) {
     return { kind: 'unknown', reason: `a ${reply.status} that is nested deeper than ${deepest} levels` };
   }
   const secrets = [...(credential ? [credential.reveal()] : []), ...secretsOf(question.body)];
   if (reply.status >= 200 && reply.status < 300) {
     const isOpen = isJson && question.answer.mayHoldKey !== true;
-    const shown = isOpen ? withoutKey(body, reply.body, credential?.reveal()) : body;
+    const shown = isOpen ? withoutKey(body, text, credential?.reveal()) : body;
     const value = question.answer.read(shown, { ...notes, secrets });
     if (value instanceof Misread) {
       return { kind: 'unknown', reason: `a ${reply.status} that can't be read (${value.message})` };
@@ -126,17 +128,17 @@ function plain(name: string): string {
   return name.toLowerCase().replaceAll(/[^\p{L}\p{N}]/gu, '');
 }
 
-/** An account of 10,000 services has a fifth of it. Each takes a hundred times the memory that it takes on the wire. */
+/** Counted before anything is made of them. An account of 10,000 services has a fifth of it. Each takes a hundred times the memory that it takes on the wire. */
 const mostMembers = 250_000;
 
-/** Counted before anything is made of it; brackets within texts count, too. */
-export function hasTooMany(text: string): boolean {
-  let members = 0;
+/** How many maps and lists it has at most, or more than an answer may have; brackets within texts count, too. */
+export function bracketsIn(text: string): number {
+  let count = 0;
   for (const opening of ['{', '[']) {
     let at = text.indexOf(opening);
-    for (; at !== -1 && members <= mostMembers; members += 1) at = text.indexOf(opening, at + 1);
+    for (; at !== -1 && count <= mostMembers; count += 1) at = text.indexOf(opening, at + 1);
   }
-  return members > mostMembers;
+  return count;
 }
 
 /**

@@ -4,7 +4,7 @@
  */
 import { z } from 'zod';
 import type { Sensitive } from '../base/index.ts';
-import type { Transport } from './transport.ts';
+import { textOf, type Transport } from './transport.ts';
 
 export interface PrometheusAddress {
   /** Without `/api/v1/query`. */
@@ -58,7 +58,7 @@ export function createPrometheusQueries(
       // The reason may name its address, which is not for whoever reads the status.
       if (reply.kind !== 'reply') return { problem: 'there is no answer from Prometheus' };
       if (reply.status !== 200) return { problem: `Prometheus answers ${reply.status}` };
-      return numberIn(reply.body);
+      return numberIn(textOf(reply.body));
     },
     close: () => transport.close(),
   };

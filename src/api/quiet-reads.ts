@@ -3,8 +3,10 @@
  * each charge; the texts of its two long lists do not. A list with the same text as in the previous read is taken
  * from there, and everything else is read as usual.
  *
- *     text ── top-level.ts ──> services, volumes ── same text, same key ──> the previous items ──────┐
- *                                                └── other text ──> read with all the rest ──────────┴──> account
+ *     bytes ── top-level.ts ──> services, volumes ── same bytes, same key ──> the previous items ──────┐
+ *                                                 └── other bytes ──> read with all the rest ──────────┴──> account
+ *
+ * The long lists are compared as they came: a text of each would be garbage, of which a fleet has megabytes in each poll.
  *
  * | if | then |
  * |---|---|
@@ -13,12 +15,12 @@
  * | the credential is another one | all of it is read |
  */
 import type { Sensitive } from '../base/index.ts';
-import { hasTooMany, readAnswer, type Notes } from './answer.ts';
+import { bracketsIn, readAnswer, type Notes } from './answer.ts';
 import type { Outcome } from './outcome.ts';
 import * as readers from './readers.ts';
 import type * as wire from './wire.ts';
-import { membersOf, type Span } from './top-level.ts';
-import type { HttpReply } from './transport.ts';
+import { membersOf, standsAt, type Span } from './top-level.ts';
+import { textOf, type Body, type HttpReply } from './transport.ts';
 
 const lists = { services: 'service', volumes: 'volume' } as const;
 type ListName = keyof typeof lists;
@@ -26,8 +28,10 @@ const listNames = ['services', 'volumes'] as const satisfies readonly ListName[]
 
 /** A list as it was read last, with nothing odd in it. */
 interface KeptList {
-  readonly text: string;
+  readonly text: Buffer;
   readonly items: readonly unknown[];
+  /** Of the text, which count against the bound of an answer. */
+  readonly brackets: number;
 }
 
 interface Kept {
@@ -46,18 +50,24 @@ export class QuietReads {
     wallMs: number,
     notes: Notes,
   ): Outcome<wire.Account> {
-    const ask = (asked: HttpReply, heard: Notes) => readAnswer(asked, question, credential, wallMs, heard);
+    const ask = (asked: HttpReply, heard: Notes, besides = 0) =>
+      readAnswer(asked, question, credential, wallMs, heard, besides);
     if (reply.kind !== 'reply' || reply.status < 200 || reply.status >= 300) return ask(reply, notes);
     const key = credential?.reveal();
     const before = this.#kept?.credential === key ? (this.#kept?.lists ?? {}) : {};
     const known = listNames.flatMap((name) => before[name]?.text ?? []);
-    const found = membersOf(reply.body, known);
+    const text = bytesOf(reply.body);
+    const found = membersOf(text, known);
     // An account may stand in a wrapper, and then the members beside that are not those that count.
     const members = listNames.every((name) => found?.has(name)) ? found : undefined;
-    const same = listNames.filter((name) => isSame(reply.body, members?.get(name), before[name]));
+    const same = listNames.filter((name) => isSame(text, members?.get(name), before[name]));
     const heard = new Heard(notes);
-    const isQuiet = members !== undefined && same.length > 0 && !hasTooMany(reply.body);
-    let outcome = isQuiet ? ask({ ...reply, body: without(reply.body, members, same) }, heard) : undefined;
+    let outcome: Outcome<wire.Account> | undefined;
+    if (members !== undefined && same.length > 0) {
+      // One bracket of each is in the rest.
+      const besides = same.reduce((sum, name) => sum + (before[name]?.brackets ?? 1) - 1, 0);
+      outcome = ask({ ...reply, body: without(text, members, same) }, heard, besides);
+    }
     if (outcome?.kind === 'applied') outcome = { ...outcome, value: withItems(outcome.value, same, before) };
     else {
       heard.forget();
@@ -65,28 +75,34 @@ export class QuietReads {
       outcome = ask(reply, heard);
     }
     const value = outcome.kind === 'applied' ? outcome.value : undefined;
-    const next = value && members && listsOf(reply.body, members, value, heard);
     const kept = Object.fromEntries(same.map((name) => [name, before[name]]));
+    const others = listNames.filter((name) => !same.includes(name));
+    const next = value && members && listsOf(text, members, value, heard, others);
     this.#kept = next && { credential: key, lists: { ...next, ...kept } };
     heard.pass();
     return outcome;
   }
 }
 
-function isSame(text: string, span: Span | undefined, before: KeptList | undefined): boolean {
+function bytesOf(body: Body): Buffer {
+  if (typeof body === 'string') return Buffer.from(body);
+  return Buffer.from(body.buffer, body.byteOffset, body.byteLength);
+}
+
+function isSame(text: Buffer, span: Span | undefined, before: KeptList | undefined): boolean {
   if (!span || !before) return false;
-  return span.end - span.start === before.text.length && text.startsWith(before.text, span.start);
+  return span.end - span.start === before.text.length && standsAt(text, before.text, span.start);
 }
 
 /** With an empty list in the place of each of these. */
-function without(text: string, members: ReadonlyMap<string, Span>, names: readonly ListName[]): string {
+function without(text: Buffer, members: ReadonlyMap<string, Span>, names: readonly ListName[]): string {
   const spans = names.flatMap((name) => members.get(name) ?? []);
   let [rest, at] = ['', 0];
   for (const { start, end } of spans.sort((left, right) => left.start - right.start)) {
-    rest += `${text.slice(at, start)}[]`;
+    rest += `${text.toString('utf8', at, start)}[]`;
     at = end;
   }
-  return rest + text.slice(at);
+  return rest + text.toString('utf8', at);
 }
 
 function withItems(value: wire.Account, names: readonly ListName[], before: Kept['lists']): wire.Account {
@@ -94,18 +110,23 @@ function withItems(value: wire.Account, names: readonly ListName[], before: Kept
   return { ...value, ...items };
 }
 
-/** Those that can be taken as they are when their texts come again. */
+/** Those of `names` that can be taken as they are when their bytes come again. */
 function listsOf(
-  text: string,
+  text: Buffer,
   members: ReadonlyMap<string, Span>,
   value: wire.Account,
   heard: Heard,
+  names: readonly ListName[],
 ): Kept['lists'] {
-  const kept = listNames.flatMap((name) => {
+  const kept = names.flatMap((name) => {
     const { start, end } = members.get(name) ?? { start: 0, end: 0 };
     const isClean = value.unidentified[name].length === 0 && !heard.isOdd(lists[name]);
-    const isList = text.startsWith('[', start) && text.startsWith(']', end - 1);
-    return isClean && isList ? [[name, { text: text.slice(start, end), items: value[name] }] as const] : [];
+    // A copy: a part of the answer would keep all of it alive.
+    const list = Buffer.from(text.subarray(start, end));
+    const shown = textOf(list);
+    const isList = shown.startsWith('[') && shown.endsWith(']');
+    const one = { text: list, items: value[name], brackets: bracketsIn(shown) };
+    return isClean && isList ? [[name, one] as const] : [];
   });
   return Object.fromEntries(kept);
 }

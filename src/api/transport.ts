@@ -19,12 +19,15 @@ export interface HttpRequest {
   readonly totalMs?: number | undefined;
 }
 
+/** In UTF-8, as it came over the network; a text where there is no network. Long answers are compared by their bytes (quiet-reads.ts). */
+export type Body = Uint8Array | string;
+
 export type HttpReply =
   | {
       readonly kind: 'reply';
       readonly status: number;
       readonly retryAfter: string | undefined;
-      readonly body: string;
+      readonly body: Body;
     }
   | { readonly kind: 'not-sent'; readonly reason: string }
   | { readonly kind: 'unknown'; readonly reason: string };
@@ -92,7 +95,7 @@ export function createTransport(
           kind: 'reply',
           status: response.statusCode,
           retryAfter: Array.isArray(retryAfter) ? retryAfter[0] : retryAfter,
-          body: await response.body.text(),
+          body: await response.body.bytes(),
         };
       } catch (error) {
         if (deadline.signal.aborted) {
@@ -110,6 +113,13 @@ export function createTransport(
     },
     close: () => agent.close(),
   };
+}
+
+const utf8 = new TextDecoder();
+
+/** Without a byte order mark; bytes that are no UTF-8 are replaced. */
+export function textOf(body: Body): string {
+  return typeof body === 'string' ? body : utf8.decode(body);
 }
 
 class HeldBack extends Error {

@@ -1,6 +1,7 @@
 /**
  * Gives memory back that a burst of work has left. V8 keeps the pages that the start of a large fleet has filled, for work that may come
- * again: a third of the memory of a manager of 10,000 services.
+ * again: a third of the memory of a manager of 10,000 services. And it lets the heap of a quiet process grow by a tenth only, so that most polls
+ * of such a fleet would end with a collection of all garbage: a third of their CPU. A quiet manager's heap may grow by 30 %.
  *
  * Every 10 s:
  *
@@ -20,6 +21,7 @@ const busyMs = 1000;
 const worthBytes = 64e6;
 const mostUsedBytes = 400e6;
 const restMs = 600_000;
+const quietGrowthPercent = 30;
 
 interface MemoryReleaseOptions {
   readonly heap: Heap;
@@ -55,6 +57,7 @@ export class MemoryRelease {
     const { heldBytes, usedBytes, cpuMs } = heap.use();
     const isBusy = cpuMs - this.#cpuMs > busyMs;
     this.#cpuMs = cpuMs;
+    heap.setGrowth(isBusy ? 0 : quietGrowthPercent);
     const nowMs = clock.monotonicMs();
     if (isBusy || heldBytes - usedBytes < worthBytes || usedBytes > mostUsedBytes) return;
     if (nowMs - this.#collectedAtMs < restMs) return;

@@ -61,8 +61,8 @@ function setAccount(metrics: Metrics, { name: account, informer }: AccountHandle
   const { current, failure } = informer;
   metrics.accountUp.set({ account }, current && !failure ? 1 : 0);
   if (!current) return;
-  const { balanceMicros, services, volumes, startedAtMs } = current;
-  const burn = burnMicrosPerHour(services.values(), volumes.values());
+  const { balanceMicros, startedAtMs } = current;
+  const burn = burnMicrosPerHour(current);
   const runway = balanceMicros === undefined ? undefined : runwaySeconds(balanceMicros, burn);
   if (balanceMicros !== undefined) metrics.balanceMicros.set({ account }, balanceMicros);
   metrics.burnMicros.set({ account }, clampedMicros(burn));

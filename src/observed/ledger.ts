@@ -1,18 +1,26 @@
 /** The account read shows at most the 100 most recent ledger entries (§2): a window, not a history. */
 import { wire } from '../api/index.ts';
-import { sameValue, stableJson } from '../base/index.ts';
+import { sameValue } from '../base/index.ts';
 
-/** Of a ledger, which shows the newest first as a rule: in an ordinary read some of these are shown again. */
-const newest = 10;
+type Entry = wire.LedgerEntry;
 
 /** More entries were made between two reads than the second one shows. Their fields are not documented: they are compared whole. */
-export function ledgerHasGap(
-  before: readonly wire.LedgerEntry[],
-  after: readonly wire.LedgerEntry[],
-): boolean {
+export function ledgerHasGap(before: readonly Entry[], after: readonly Entry[]): boolean {
   if (before.length === 0 || after.length < wire.limits.ledgerEntries) return false;
-  const [first, then] = [before.slice(0, newest), after.slice(0, newest)];
-  if (then.some((entry) => first.some((known) => sameValue(known, entry)))) return false;
-  const known = new Set(before.map(stableJson));
-  return !after.some((entry) => known.has(stableJson(entry)));
+  const known = new Set(before.map(checksumOf));
+  return !after.some((entry) => known.has(checksumOf(entry)) && before.some((one) => sameValue(one, entry)));
+}
+
+/** Equal for equal values, whatever the order of their members, and made without a copy or a text of them. */
+function checksumOf(value: unknown): number {
+  if (typeof value === 'number') return Math.imul(value, 1);
+  if (typeof value === 'string') return textChecksum(value);
+  if (typeof value !== 'object' || value === null) return value === true ? 1 : 0;
+  return Object.values(value).reduce((sum: number, member) => Math.imul(sum + checksumOf(member), 1), 0);
+}
+
+function textChecksum(text: string): number {
+  let sum = 0;
+  for (let at = 0; at < text.length; at += 1) sum = Math.imul(sum, 31) + text.charCodeAt(at);
+  return Math.imul(sum, 1);
 }

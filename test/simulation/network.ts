@@ -5,7 +5,7 @@
  * A second delivery of a request happens before the answer to the first has reached the client, as when a proxy tries again.
  * What a killed manager has sent still arrives within `lateMs`.
  */
-import type { HttpReply, HttpRequest, Transport } from '../../src/api/index.ts';
+import { textOf, type HttpReply, type HttpRequest, type Transport } from '../../src/api/index.ts';
 import type { Timer } from '../../src/base/index.ts';
 import type { Dialect } from '../dialects/dialect.ts';
 import { rendered } from '../dialects/render.ts';
@@ -396,7 +396,7 @@ export class Network {
 /** What is no JSON stays as it is. */
 function inDialect(dialect: Dialect, exchange: Exchange, reply: HttpReply): HttpReply {
   if (reply.kind !== 'reply' || !(dialect.forms ?? dialect.status)) return reply;
-  const body = parsed(reply.body);
+  const body = parsed(textOf(reply.body));
   if (body === undefined) return reply;
   const shown = rendered(dialect, exchange, reply.status, body);
   return { ...reply, status: shown.status, body: JSON.stringify(shown.body) };
@@ -436,7 +436,7 @@ function received(reply: HttpReply): Received {
   if (reply.kind === 'not-sent') return { ...nothing, verdict: 'not-sent' };
   if (reply.kind === 'unknown') return { ...nothing, verdict: 'uncertain' };
   const { status, retryAfter } = reply;
-  const body = parsed(reply.body);
+  const body = parsed(textOf(reply.body));
   if (status >= 200 && status < 300) {
     return { verdict: body === undefined ? 'uncertain' : 'done', status, retryAfter, body };
   }

@@ -297,10 +297,7 @@ function unseen(plan: FleetPlan, count: number): FleetPlan {
 /** Of all accounts that were read. */
 function burnOf({ accounts }: Manager): bigint {
   const reads = [...accounts.handles()].flatMap(({ informer }) => informer.current ?? []);
-  return reads.reduce(
-    (sum, { services, volumes }) => sum + burnMicrosPerHour(services.values(), volumes.values()),
-    0n,
-  );
+  return reads.reduce((sum, read) => sum + burnMicrosPerHour(read), 0n);
 }
 
 type BlindPlan = Extract<PassResult['plan'], { kind: 'wait' | 'hold' }>;

@@ -41,11 +41,27 @@ export function volumeBurn({
   return status === 'deleting' ? 0n : priceOf(hourlyMicros);
 }
 
-/** Micro-USD per hour. Things without a shown price count as 0. */
-export function burnMicrosPerHour(services: Iterable<wire.Service>, volumes: Iterable<wire.Volume>): bigint {
+/**
+ * Micro-USD per hour. Things without a shown price count as 0. A list that did not change is the same one in the next snapshot, and is
+ * added up once.
+ */
+export function burnMicrosPerHour({ services, volumes }: AccountLists): bigint {
+  return sumOf(services, serviceBurn) + sumOf(volumes, volumeBurn);
+}
+
+interface AccountLists {
+  readonly services: ReadonlyMap<string, wire.Service>;
+  readonly volumes: ReadonlyMap<string, wire.Volume>;
+}
+
+const sums = new WeakMap<ReadonlyMap<string, unknown>, bigint>();
+
+function sumOf<Item>(items: ReadonlyMap<string, Item>, burn: (item: Item) => bigint | undefined): bigint {
+  const known = sums.get(items);
+  if (known !== undefined) return known;
   let sum = 0n;
-  for (const service of services) sum += serviceBurn(service) ?? 0n;
-  for (const volume of volumes) sum += volumeBurn(volume) ?? 0n;
+  for (const item of items.values()) sum += burn(item) ?? 0n;
+  sums.set(items, sum);
   return sum;
 }
 

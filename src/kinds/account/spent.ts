@@ -40,10 +40,10 @@ export function nextTally(
   { longestPollSeconds, isInCluster, isEnd }: CountRules,
 ): Tally | undefined {
   if (!read) return before;
-  const { services, volumes, balanceMicros } = read;
+  const { balanceMicros } = read;
   const found = {
     at: Math.floor(read.at),
-    burnMicros: burnMicrosPerHour(services.values(), volumes.values()),
+    burnMicros: burnMicrosPerHour(read),
     balanceMicros: balanceMicros === undefined ? undefined : BigInt(Math.floor(balanceMicros)),
   };
   if (!before) return firstTally(found, timeZone);

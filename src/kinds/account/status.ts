@@ -77,7 +77,7 @@ export function spendingStatement(gate: Gate | undefined): Statement {
 export function nextMoney({ read }: AccountFacts, before: ShownMoney | undefined): ShownMoney | undefined {
   if (read?.balanceMicros === undefined) return before;
   const { balanceMicros } = read;
-  const burn = burnMicrosPerHour(read.services.values(), read.volumes.values());
+  const burn = burnMicrosPerHour(read);
   const seconds = runwaySeconds(balanceMicros, burn);
   const now: ShownMoney = {
     balanceMicros,

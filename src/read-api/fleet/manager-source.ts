@@ -29,7 +29,6 @@ export class ManagerSource implements FleetSource {
   readonly #options: ManagerSourceOptions;
   readonly #startedAt: number;
   /** Of each read: a sum over all that the account holds. */
-  readonly #burns = new WeakMap<object, bigint>();
   readonly #listeners: ((key: ObjectKey) => void)[] = [];
 
   constructor(options: ManagerSourceOptions) {
@@ -126,7 +125,7 @@ export class ManagerSource implements FleetSource {
 
   #account({ name, isShared = false, spec, informer, pace }: AccountHandle): AccountNow {
     const { current, failure, balanceMicros } = informer;
-    const burn = current && this.#burnOf(current);
+    const burn = current && burnMicrosPerHour(current);
     const runway =
       burn === undefined || balanceMicros === undefined ? undefined : runwaySeconds(balanceMicros, burn);
     return {
@@ -144,13 +143,5 @@ export class ManagerSource implements FleetSource {
       runwaySeconds: runway,
       quotas: current ? quotasOf(current) : [],
     };
-  }
-
-  #burnOf(snapshot: NonNullable<AccountHandle['informer']['current']>): bigint {
-    const known = this.#burns.get(snapshot);
-    if (known !== undefined) return known;
-    const burn = burnMicrosPerHour(snapshot.services.values(), snapshot.volumes.values());
-    this.#burns.set(snapshot, burn);
-    return burn;
   }
 }

@@ -1,5 +1,5 @@
 /** Managers that conclude something else than they should. */
-import { ControlApi, Limiter } from '../../../src/api/index.ts';
+import { ControlApi, Limiter, textOf } from '../../../src/api/index.ts';
 import type { DesiredSnapshot } from '../../../src/desired/index.ts';
 import { settledStates } from '../../../src/engine/plan/index.ts';
 import { Admission } from '../../../src/engine/index.ts';
@@ -135,7 +135,7 @@ export const decisions: readonly Mutant[] = [
     sabotage: onTheWire(async (request, next) => {
       const reply = await next();
       return request.method === 'GET' && reply.kind === 'reply'
-        ? { ...reply, body: reply.body.replaceAll('"httpPort":8080', '"httpPort":8081') }
+        ? { ...reply, body: textOf(reply.body).replaceAll('"httpPort":8080', '"httpPort":8081') }
         : reply;
     }),
     patch: () =>

@@ -10,8 +10,9 @@ import type { HttpReply } from '../../../src/api/transport.ts';
 
 const apiKey = 'key-of-sixteen-letters';
 
-function replyOf(body: string, status = 200): HttpReply {
-  return { kind: 'reply', status, retryAfter: undefined, body };
+/** In `latin1`, some texts are no UTF-8. */
+function replyOf(body: string, encoding: 'utf8' | 'latin1' = 'utf8'): HttpReply {
+  return { kind: 'reply', status: 200, retryAfter: undefined, body: Buffer.from(body, encoding) };
 }
 
 function listener() {
@@ -105,6 +106,7 @@ function insertion() {
     apiKey,
     '\n',
     '"services":[],',
+    '\uFEFF',
   );
 }
 
@@ -151,7 +153,7 @@ describe('a read of an account', () => {
   test('is the same as that of one who knows nothing of those before it (EI3)', () => {
     const property = fc.property(
       anAccount,
-      fc.array(fc.record({ edit, rotates: fc.boolean(), again: fc.boolean() }), {
+      fc.array(fc.record({ edit, rotates: fc.boolean(), again: fc.boolean(), isForeign: fc.boolean() }), {
         minLength: 1,
         maxLength: 12,
       }),
@@ -162,7 +164,7 @@ describe('a read of an account', () => {
         for (const step of [undefined, ...steps]) {
           if (step?.again === false) body = edited(body, step.edit);
           if (step?.rotates && step.edit.kind === 'reversed') key = new Sensitive(`${key.reveal()}-next`);
-          const reply = replyOf(body);
+          const reply = replyOf(body, step?.isForeign ? 'latin1' : 'utf8');
           expect(quietly(reads, reply, key)).toEqual(asAWhole(reply, key));
         }
       },
@@ -206,6 +208,23 @@ describe('a read of an account', () => {
     expect(bare.volumes.map((volume) => volume.id)).toEqual([id(2)]);
   });
 
+  test('counts the brackets of lists that it keeps against the bound of an answer', () => {
+    const reads = new QuietReads();
+    const bodyOf = (brackets: number) =>
+      JSON.stringify({
+        ...quiet,
+        services: [{ id: id(1), name: '['.repeat(200_000) }],
+        note: '{'.repeat(brackets),
+      });
+    // With it there are five more.
+    for (const brackets of [0, 49_995, 49_996, 10]) {
+      const reply = replyOf(bodyOf(brackets));
+      const { outcome, heard } = quietly(reads, reply, key);
+      expect(outcome.kind).toBe(brackets === 49_996 ? 'unknown' : 'applied');
+      expect({ outcome, heard }).toEqual(asAWhole(reply, key));
+    }
+  });
+
   test('counts what could not be read each time that it is shown', () => {
     const reads = new QuietReads();
     const body = JSON.stringify({ ...quiet, services: [{ id: id(1), revision: 'none' }] });
@@ -218,7 +237,7 @@ describe('a read of an account', () => {
 describe('the members of a text', () => {
   test('are where they stand', () => {
     const body = ' {"a" : [1, "]\\"", {}], "b":"\\\\","c":null , "d": -1.5e+3}\n';
-    const members = [...(membersOf(body, []) ?? [])];
+    const members = [...(membersOf(Buffer.from(body), []) ?? [])];
     expect(members.map(([name, { start, end }]) => [name, body.slice(start, end)])).toEqual([
       ['a', '[1, "]\\"", {}]'],
       ['b', '"\\\\"'],
@@ -239,6 +258,6 @@ describe('the members of a text', () => {
     '{"a":1} x',
     '{"a":1,}',
   ])('are doubted: %s', (body) => {
-    expect(membersOf(body, [])).toBeUndefined();
+    expect(membersOf(Buffer.from(body), [])).toBeUndefined();
   });
 });

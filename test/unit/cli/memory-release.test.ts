@@ -12,9 +12,14 @@ class FakeHeap {
   usedBytes = 110 * megabytes;
   cpuMs = 5000;
   collections = 0;
+  growthPercent = 0;
 
   use(): HeapUse {
     return { heldBytes: this.heldBytes, usedBytes: this.usedBytes, cpuMs: this.cpuMs };
+  }
+
+  setGrowth(percent: number): void {
+    this.growthPercent = percent;
   }
 
   collect(): void {
@@ -60,6 +65,14 @@ describe('memory that a burst of work has left', () => {
     expect(heap.collections).toBe(1);
     await clock.advance(10_000);
     expect(heap.collections).toBe(2);
+  });
+
+  test('may be used up by 30 % of what is alive while the process is quiet', async () => {
+    await clock.advance(10_000);
+    expect(heap.growthPercent).toBe(30);
+    heap.cpuMs += 4000;
+    await clock.advance(10_000);
+    expect(heap.growthPercent).toBe(0);
   });
 
   test('is left alone when the process ends', async () => {

@@ -75,7 +75,7 @@ async function planOf(
   expect(api.asked.filter(({ what }) => !what.startsWith('GET'))).toEqual([]);
   const [account] = manager.accounts.handles();
   const { services, volumes } = account?.informer.current ?? { services: new Map(), volumes: new Map() };
-  return summarise(results, snapshot, burnMicrosPerHour(services.values(), volumes.values()));
+  return summarise(results, snapshot, burnMicrosPerHour({ services, volumes }));
 }
 
 const rich = (api: ScriptedApi, services: readonly Record<string, unknown>[] = []) => {

@@ -3,9 +3,11 @@ import { ledgerHasGap } from '../../../src/observed/index.ts';
 
 /** Entries `from` to `to`, newest first; members in another order the second time they are shown. */
 const entries = (from: number, to: number, turned = false) =>
-  Array.from({ length: to - from + 1 }, (_, index) =>
-    turned ? { amountMicros: -1, id: String(to - index) } : { id: String(to - index), amountMicros: -1 },
-  );
+  Array.from({ length: to - from + 1 }, (_, index) => {
+    const entry = { id: String(to - index), amountMicros: -1e20, of: { share: 0.1, hours: 0.2 }, note: null };
+    const { of, ...rest } = entry;
+    return turned ? { of: { hours: of.hours, share: of.share }, ...rest } : entry;
+  });
 
 // COVERAGE 88, 107
 test.each([

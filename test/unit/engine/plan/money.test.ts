@@ -1,5 +1,6 @@
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
+import type { wire } from '../../../../src/api/index.ts';
 import {
   type Funds,
   burnMicrosPerHour,
@@ -25,6 +26,13 @@ const gateOf = (more: Partial<Funds>) => {
   return gate && `${gate.kind} ${gate.reason}`;
 };
 
+/** Its place is its id. */
+const burnOf = (services: readonly wire.Service[], volumes: readonly wire.Volume[] = []) =>
+  burnMicrosPerHour({
+    services: new Map(services.map((service, at) => [String(at), service])),
+    volumes: new Map(volumes.map((volume, at) => [String(at), volume])),
+  });
+
 describe('burn', () => {
   test.each([
     ['running', 7n],
@@ -35,13 +43,13 @@ describe('burn', () => {
     ['sleeping', 0n],
     ['deleting', 0n],
   ])('a service that is %s costs %s', (state, expected) => {
-    expect(burnMicrosPerHour([priced(state, 7)], [])).toBe(expected);
+    expect(burnOf([priced(state, 7)])).toBe(expected);
   });
 
   // COVERAGE 62
   test('volumes cost until they are being deleted; what shows no price costs nothing that we know of', () => {
     const volumes = ['ready', 'expanding', 'deleting'].map((status) => aVolume({ status, hourlyMicros: 10 }));
-    expect(burnMicrosPerHour([priced('running', null), aService()], volumes)).toBe(20n);
+    expect(burnOf([priced('running', null), aService()], volumes)).toBe(20n);
   });
 
   test.each([
@@ -49,7 +57,7 @@ describe('burn', () => {
     [-1, 0n],
     [Number.POSITIVE_INFINITY, 0n],
   ])('a price of %s counts as %s', (hourlyMicros, expected) => {
-    expect(burnMicrosPerHour([{ ...aService({ state: 'running' }), hourlyMicros }], [])).toBe(expected);
+    expect(burnOf([{ ...aService({ state: 'running' }), hourlyMicros }])).toBe(expected);
   });
 
   // COVERAGE 86, 88
@@ -58,12 +66,7 @@ describe('burn', () => {
     fc.assert(
       fc.property(amounts, (list) => {
         const expected = list.reduce((sum, amount) => sum + BigInt(amount), 0n);
-        expect(
-          burnMicrosPerHour(
-            list.map((amount) => priced('running', amount)),
-            [],
-          ),
-        ).toBe(expected);
+        expect(burnOf(list.map((amount) => priced('running', amount)))).toBe(expected);
       }),
     );
   });
