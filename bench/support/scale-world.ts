@@ -159,6 +159,11 @@ export class ScaleWorld {
 
   async scrape(): Promise<void> {
     collectFleetMetrics(this.#metrics, this.#manager, systemClock);
+    await this.writeSeries();
+  }
+
+  /** What a scrape can't leave out: each account has series of its own. */
+  async writeSeries(): Promise<void> {
     await this.#metrics.registry.metrics();
   }
 
