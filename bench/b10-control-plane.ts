@@ -48,6 +48,8 @@ interface Repetition {
   readonly read: Phase;
   readonly mix: Phase;
   readonly memory: Usage;
+  /** Of it, what is left after all garbage has been collected: Node's program, and what is in use. */
+  readonly alive: Usage;
   /** Creates that were answered 2xx before the kill -9, and how many of them were not there after it. */
   readonly answered: number;
   readonly lost: number;
@@ -108,6 +110,7 @@ class ControlPlanes {
     const read = await phase(server, load, onlyReads, { seconds });
     const mix = await phase(server, load, everything, { seconds });
     const memory = await server.usage();
+    const alive = await server.alive();
     const killed = load.run({
       url: server.url,
       accounts,
@@ -124,7 +127,7 @@ class ControlPlanes {
     await restarted.kill();
     const lost = all.filter(({ id }) => !present.has(id)).length;
     const settleCpuSeconds = settled.cpuSeconds - unsettled.cpuSeconds;
-    return { create, settleCpuSeconds, read, mix, memory, answered: all.length, lost };
+    return { create, settleCpuSeconds, read, mix, memory, alive, answered: all.length, lost };
   }
 
   /** The same creates without groups, and the same requests without anything behind HTTP. */
@@ -267,6 +270,7 @@ function rowsOf(repetitions: readonly Repetition[]): Row[] {
       what: 'memory at the end',
       values: over(({ memory }) => memory.memoryBytes / 1e6),
       unit: 'MB',
+      limit: median(over(({ alive }) => alive.memoryBytes / 1e6)),
       target: { atMost: 125 },
       beside: `peak ${middle(({ memory }) => memory.peakBytes / 1e6)}, with ${middle(({ create, mix }) => create.created.length + mix.created.length)} services`,
     },

@@ -9,7 +9,9 @@ import { execFile, fork, type ChildProcess } from 'node:child_process';
 import path from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { promisify } from 'node:util';
-import { holdProcess } from '../src/base/index.ts';
+import pino from 'pino';
+import { holdProcess, systemClock, systemHeap } from '../src/base/index.ts';
+import { HeapPolicy } from '../src/cli/heap-policy.ts';
 import type { Benchmark, BenchmarkOptions } from './support/benchmark.ts';
 import { answerOf, end } from './support/processes.ts';
 import { shown, type Row } from './support/report.ts';
@@ -34,6 +36,8 @@ async function measure(workload: Workload): Promise<Measured> {
   const letGo = holdProcess();
   const provider = fork(providerFile, [JSON.stringify(workload)]);
   const url = (await answerOf(provider)) as string;
+  // As in `run`.
+  const policy = new HeapPolicy({ heap: systemHeap, clock: systemClock, logger: pino({ enabled: false }) });
   const world = await ScaleWorld.start({ ...workload, url });
   const heartbeats = await heartbeatsOf(provider);
   const rssMb = process.memoryUsage.rss() / 1e6;
@@ -42,6 +46,7 @@ async function measure(workload: Workload): Promise<Measured> {
   const { lateMs } = await heartbeatsOf(provider);
   const latestAfterPauseMs = Math.max(...lateMs.slice(heartbeats.lateMs.length));
   await world.stop();
+  policy.stop();
   await end(provider);
   letGo();
   return { ...heartbeats, startMs: world.startMs, rssMb, latestAfterPauseMs };

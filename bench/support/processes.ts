@@ -28,8 +28,17 @@ export class ServerProcess {
     this.url = url;
   }
 
-  async usage(): Promise<Usage> {
-    this.#child.send('usage');
+  usage(): Promise<Usage> {
+    return this.#ask('usage');
+  }
+
+  /** After all garbage has been collected. */
+  alive(): Promise<Usage> {
+    return this.#ask('alive');
+  }
+
+  async #ask(wanted: 'usage' | 'alive'): Promise<Usage> {
+    this.#child.send(wanted);
     return (await answerOf(this.#child)) as Usage;
   }
 

@@ -3,9 +3,10 @@ import { flushCompileCache } from 'node:module';
 import fastify from 'fastify';
 import pino from 'pino';
 import { systemClock } from '../../src/base/clock.ts';
+import { systemHeap } from '../../src/base/heap.ts';
 import { systemEventLoop, type EventLoop } from '../../src/base/process.ts';
 import { systemRandom } from '../../src/base/random.ts';
-import { defaultConfig, startControlPlane } from '../../src/control-plane/main.ts';
+import { defaultConfig, heapGrowthPercent, startControlPlane } from '../../src/control-plane/main.ts';
 import { accountCount, apiKeyOf, type ServerSettings, type Usage } from './world.ts';
 
 const listen = { host: '127.0.0.1', port: 0 };
@@ -63,7 +64,12 @@ function usage(): Usage {
   };
 }
 
-process.on('message', () => process.send?.(usage()));
+process.on('message', (wanted) => {
+  if (wanted === 'alive') systemHeap.collect();
+  process.send?.(usage());
+});
+// As `fleetkeeper control-plane` does.
+systemHeap.setGrowth(heapGrowthPercent);
 const url = await startServer(JSON.parse(process.argv[2] ?? '') as ServerSettings);
 // It is ended with kill -9.
 flushCompileCache();

@@ -15,10 +15,7 @@ export interface Heap {
   use(): HeapUse;
   /** Collects all garbage, and gives all pages back that are free then. Nothing else runs meanwhile: some 2 ms for each MB that is alive. */
   collect(): void;
-  /**
-   * By how many percent of what is alive the heap may grow until all garbage is collected. 0: V8 decides. A process that uses up memory
-   * slowly gets 10 %, which a poll of a large fleet takes.
-   */
+  /** By how many percent of what is alive the heap may grow from now on, until all garbage is collected. V8 chooses otherwise: 10 to 300. */
   setGrowth(percent: number): void;
 }
 

@@ -129,8 +129,9 @@ function withRuntimeFlags(command: Command): Command {
 
 async function serve(flags: ControlPlaneFlags, context: Context): Promise<void> {
   // A server of its own, with its libraries: no other command waits for them.
-  const { defaultConfig, parseAccounts, parseConfig, startControlPlane } =
+  const { defaultConfig, heapGrowthPercent, parseAccounts, parseConfig, startControlPlane } =
     await import('../../control-plane/main.ts');
+  context.heap?.setGrowth(heapGrowthPercent);
   const { config: file } = flags;
   const given =
     file === undefined ? defaultConfig : parseConfig(readTextFile(file, 'the configuration'), file);

@@ -10,7 +10,7 @@ import { exitCodes, type Context } from '../context.ts';
 import { analysisPrometheus } from '../analysis-prometheus.ts';
 import { serve } from '../health.ts';
 import { openLog } from '../log.ts';
-import { releaseMemory } from '../memory-release.ts';
+import { boundHeap } from '../heap-policy.ts';
 import { noticeTerms } from '../notify.ts';
 import { acceptance, sameFleetFlags } from '../options.ts';
 import { watchPolicy } from '../policy.ts';
@@ -63,12 +63,12 @@ export async function runOperator(context: Context, flags: RunFlags): Promise<nu
     },
     context.clock,
   );
-  const memory = releaseMemory(context, logger);
+  const heapPolicy = boundHeap(context, logger);
   try {
     if (flags.listen) await serve(context, health, flags.listen);
     return (await operator.run()) === 'stopped' ? exitCodes.ok : exitCodes.failed;
   } finally {
-    memory?.stop();
+    heapPolicy?.stop();
     watchedPolicy?.stop();
     await timeline?.stop();
     await health.close();

@@ -25,7 +25,7 @@ import { refusePageFlags, withPageFlags, type PageFlags } from '../page.ts';
 import { fleetIdentity } from '../digest-key.ts';
 import { serve } from '../health.ts';
 import { isTextLog, openLog } from '../log.ts';
-import { releaseMemory } from '../memory-release.ts';
+import { boundHeap } from '../heap-policy.ts';
 import { SummaryLine } from '../progress/summary-line.ts';
 import { noticeTerms, withNotifyFlags, type NotifyFlags } from '../notify.ts';
 import { policyOption, watchPolicy, type PolicyFlags } from '../policy.ts';
@@ -138,7 +138,7 @@ async function runManager(context: Context, flags: RunFlags, file: string): Prom
   const stopSigns = signs(file, { command: 'run', pid, host }, clock, () => manager.heartbeatTimes());
   const problem = () => manager.liveness.find((check) => check.problem !== undefined)?.problem;
   const serviceManager = new ServiceManager({ environment, pid, clock, logger, problem });
-  const memory = releaseMemory(context, logger);
+  const heapPolicy = boundHeap(context, logger);
   try {
     if (flags.listen) await serve(context, served.server, flags.listen, served.hasPage);
     await manager.start();
@@ -149,7 +149,7 @@ async function runManager(context: Context, flags: RunFlags, file: string): Prom
     logger.info('manager stopping');
   } finally {
     summary.close();
-    memory?.stop();
+    heapPolicy?.stop();
     await serviceManager.stopping();
     await manager.stop();
     watchedPolicy?.stop();

@@ -16,7 +16,7 @@ export function sees({ namespaces }: Reader, namespace: string): boolean {
 }
 
 export function seesKey(reader: Reader, key: ObjectKey): boolean {
-  return sees(reader, parseObjectKey(key).namespace);
+  return reader.namespaces === undefined || sees(reader, parseObjectKey(key).namespace);
 }
 
 export function seesEvents({ namespaces, eventsIn }: Reader, key: ObjectKey): boolean {
