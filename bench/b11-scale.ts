@@ -7,7 +7,9 @@
  */
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
-import { holdProcess } from '../src/base/index.ts';
+import pino from 'pino';
+import { holdProcess, systemClock, systemHeap } from '../src/base/index.ts';
+import { HeapPolicy } from '../src/cli/heap-policy.ts';
 import type { Benchmark, BenchmarkOptions } from './support/benchmark.ts';
 import { median, shown, type Row } from './support/report.ts';
 import { ScaleWorld, type ScaleWorkload } from './support/scale-world.ts';
@@ -50,6 +52,8 @@ async function collectGarbage(): Promise<void> {
 
 async function measure(workload: ScaleWorkload, rounds: number): Promise<Measured> {
   const letGo = holdProcess();
+  // As in `run`.
+  const policy = new HeapPolicy({ heap: systemHeap, clock: systemClock, logger: pino({ enabled: false }) });
   const before = process.cpuUsage();
   const world = await ScaleWorld.start(workload);
   const { user, system } = process.cpuUsage(before);
@@ -73,6 +77,7 @@ async function measure(workload: ScaleWorkload, rounds: number): Promise<Measure
   }
   const rssMb = process.memoryUsage.rss() / 1e6;
   await world.stop();
+  policy.stop();
   letGo();
   return { ...measured, rssMb };
 }

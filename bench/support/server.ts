@@ -24,6 +24,8 @@ async function startServer({ variant, database }: ServerSettings): Promise<strin
     balanceMicros: 1_000_000_000_000,
     apiKeys: [apiKeyOf(account)],
   }));
+  // As `fleetkeeper control-plane` does.
+  systemHeap.setGrowth(heapGrowthPercent);
   const { url } = await startControlPlane({
     listen,
     database,
@@ -68,8 +70,6 @@ process.on('message', (wanted) => {
   if (wanted === 'alive') systemHeap.collect();
   process.send?.(usage());
 });
-// As `fleetkeeper control-plane` does.
-systemHeap.setGrowth(heapGrowthPercent);
 const url = await startServer(JSON.parse(process.argv[2] ?? '') as ServerSettings);
 // It is ended with kill -9.
 flushCompileCache();

@@ -1,6 +1,6 @@
 /**
  * Reads of an account in which nothing happened. The answer as a whole always differs, since the balance changes with
- * each charge; the texts of its two long lists do not. A list with the same text as in the previous read is taken
+ * each charge; the bytes of its two long lists do not. A list with the same bytes as in the previous read is taken
  * from there, and everything else is read as usual.
  *
  *     bytes ── top-level.ts ──> services, volumes ── same bytes, same key ──> the previous items ──────┐
@@ -40,6 +40,7 @@ interface Kept {
 }
 
 const question = { answer: readers.account };
+const [openList, closeList] = Buffer.from('[]');
 
 export class QuietReads {
   #kept: Kept | undefined;
@@ -121,12 +122,11 @@ function listsOf(
   const kept = names.flatMap((name) => {
     const { start, end } = members.get(name) ?? { start: 0, end: 0 };
     const isClean = value.unidentified[name].length === 0 && !heard.isOdd(lists[name]);
+    if (!isClean || text[start] !== openList || text[end - 1] !== closeList) return [];
     // A copy: a part of the answer would keep all of it alive.
-    const list = Buffer.from(text.subarray(start, end));
-    const shown = textOf(list);
-    const isList = shown.startsWith('[') && shown.endsWith(']');
-    const one = { text: list, items: value[name], brackets: bracketsIn(shown) };
-    return isClean && isList ? [[name, one] as const] : [];
+    const list = Buffer.allocUnsafeSlow(end - start);
+    text.copy(list, 0, start, end);
+    return [[name, { text: list, items: value[name], brackets: bracketsIn(textOf(list)) }] as const];
   });
   return Object.fromEntries(kept);
 }

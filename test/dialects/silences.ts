@@ -318,7 +318,7 @@ const http = {
     section: '§1',
     stated: 'bodies are `application/json`',
     accepted:
-      'header names in any case; a charset behind the type, another type or none: the body decides; chunks. A byte order mark is not JSON. 204, or an empty body where one is stated, leaves the outcome unknown',
+      'header names in any case; a charset behind the type, another type or none: the body decides; chunks. One byte order mark is skipped. 204, or an empty body where one is stated, leaves the outcome unknown',
     refused: 'redirects: a key is sent to the configured host only',
   },
 } as const satisfies Record<string, Silence>;

@@ -131,7 +131,6 @@ async function serve(flags: ControlPlaneFlags, context: Context): Promise<void> 
   // A server of its own, with its libraries: no other command waits for them.
   const { defaultConfig, heapGrowthPercent, parseAccounts, parseConfig, startControlPlane } =
     await import('../../control-plane/main.ts');
-  context.heap?.setGrowth(heapGrowthPercent);
   const { config: file } = flags;
   const given =
     file === undefined ? defaultConfig : parseConfig(readTextFile(file, 'the configuration'), file);
@@ -139,6 +138,8 @@ async function serve(flags: ControlPlaneFlags, context: Context): Promise<void> 
   const credentials = given.identity ? 'keys and tokens' : 'keys';
   requireBrowser(flags, given);
   const { runtime, config, ended } = await runtimeOf(flags, given, context);
+  // After all code is loaded: V8 keeps compiled code apart by its flags.
+  context.heap?.setGrowth(heapGrowthPercent);
   const server = await startControlPlane({
     listen: flags.listen,
     ...(flags.adminListen && { adminListen: flags.adminListen, page: pageFiles('control-plane') }),

@@ -28,7 +28,6 @@ export class ManagerSource implements FleetSource {
   readonly timelineLimits = 'the last 20 mutations of each object';
   readonly #options: ManagerSourceOptions;
   readonly #startedAt: number;
-  /** Of each read: a sum over all that the account holds. */
   readonly #listeners: ((key: ObjectKey) => void)[] = [];
 
   constructor(options: ManagerSourceOptions) {

@@ -1,6 +1,6 @@
 import type { Socket } from 'node:net';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { createTransport, defaultTransportLimits, type Transport } from '../../../src/api/index.ts';
+import { createTransport, defaultTransportLimits, textOf, type Transport } from '../../../src/api/index.ts';
 import { ManualClock, settle } from '../../support/manual-clock.ts';
 import { freePort, get, post, reply, serve } from './support.ts';
 
@@ -158,6 +158,15 @@ describe('an answer', () => {
       retryAfter: '7',
       body: bytes('down'),
     });
+  });
+
+  test.each([
+    ['a byte order mark', [0xef, 0xbb, 0xbf, 0x7b, 0x7d], '{}'],
+    ['bytes that are no UTF-8', [0x22, 0xc3, 0x28, 0x22], '"\uFFFD("'],
+  ])('with %s is read', async (_what, sent, expected) => {
+    await using server = await serve((response) => response.end(Buffer.from(sent)));
+    const answer = await transport.exchange(get(server.url));
+    expect(answer.kind === 'reply' && textOf(answer.body)).toBe(expected);
   });
 
   test('of exactly the greatest length is read', async () => {

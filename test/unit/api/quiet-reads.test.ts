@@ -257,6 +257,7 @@ describe('the members of a text', () => {
     '{"a":"}',
     '{"a":1} x',
     '{"a":1,}',
+    '\uFEFF{"a":1}',
   ])('are doubted: %s', (body) => {
     expect(membersOf(Buffer.from(body), [])).toBeUndefined();
   });

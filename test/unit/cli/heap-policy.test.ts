@@ -74,6 +74,22 @@ describe('memory that a burst of work has left', () => {
   });
 });
 
-test('the heap may grow by 30 % of what is alive', () => {
-  expect(heap.growthPercent).toBe(30);
+describe('the growth of the heap', () => {
+  test('is left to V8 while a small fleet starts', async () => {
+    heap.cpuMs += 4000;
+    await clock.advance(10_000);
+    expect(heap.growthPercent).toBe(0);
+  });
+
+  test('is 30 % of what is alive once the process is quiet', async () => {
+    await clock.advance(10_000);
+    expect(heap.growthPercent).toBe(30);
+  });
+
+  test('is that a second after much is in use', async () => {
+    heap.usedBytes = 210 * megabytes;
+    heap.cpuMs += 4000;
+    await clock.advance(1000);
+    expect(heap).toMatchObject({ growthPercent: 30, collections: 0 });
+  });
 });

@@ -52,6 +52,14 @@ describe('burn', () => {
     expect(burnOf([priced('running', null), aService()], volumes)).toBe(20n);
   });
 
+  test('is that of the lists as they are, whichever of them was added up before', () => {
+    const services = new Map([['a', priced('running', 7)]]);
+    const volumes = new Map([['b', aVolume({ status: 'ready', hourlyMicros: 10 })]]);
+    expect(burnMicrosPerHour({ services, volumes })).toBe(17n);
+    expect(burnMicrosPerHour({ services, volumes: new Map() })).toBe(7n);
+    expect(burnMicrosPerHour({ services: new Map([['a', priced('running', 8)]]), volumes })).toBe(18n);
+  });
+
   test.each([
     [0.2, 1n],
     [-1, 0n],
