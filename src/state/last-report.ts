@@ -7,7 +7,7 @@ import type { ObjectStatus } from './records.ts';
 
 export interface LastReport {
   /** The reason of `Ready`, and since when `Ready` has had its status. */
-  readonly ready: ReportedReason | undefined;
+  readonly ready: ReportedReady | undefined;
   /** The reason of `Reconciling` or `Stalled`, whichever is True, and since when that is the reason. */
   readonly pending: ReportedReason | undefined;
   /** For people: since when it has waited for that, if attempts and short outages in between do not count. Unix milliseconds. */
@@ -27,6 +27,11 @@ export interface ReportedReason {
   readonly since: number;
 }
 
+export interface ReportedReady extends ReportedReason {
+  /** What the condition shows instead of `since`, after the clock was set back: a condition keeps its time as long as its status. */
+  readonly shown?: number;
+}
+
 export interface Interrupted extends ReportedReason {
   /** When the attempt began, in Unix milliseconds. */
   readonly at: number;
@@ -42,7 +47,7 @@ export interface ReportedDrift {
 
 /**
  * `before`: the report of the pass before; `wallMs`: the time of this pass. A condition stays True from one reason to the next,
- * and has whole seconds, so it can't show which of two things was first.
+ * and has whole seconds, so it can't show which of two things was first. Nothing begins in the future: the clock may have been set back.
  */
 export function lastReport(status: ObjectStatus, before?: LastReport, wallMs?: number): LastReport {
   const { conditions, drift = [], lastHandledReconcileAt } = status;
@@ -53,19 +58,33 @@ export function lastReport(status: ObjectStatus, before?: LastReport, wallMs?: n
   const pending = reported(['Reconciling', 'Stalled'], true);
   const earlier = before?.pending;
   const isSame = earlier !== undefined && earlier.reason === pending?.reason;
-  const first = isSame ? earlier.since : wallMs;
+  const past = (since: number) => Math.min(since, wallMs ?? since);
+  const first = isSame ? past(earlier.since) : wallMs;
   const interrupted = interruptedBy(pending?.reason, before, wallMs);
   const isBack = !isSame && interrupted?.reason === pending?.reason;
   const waitsSince = isSame ? before?.waitsSince : isBack ? interrupted?.since : undefined;
   return {
-    ready: reported(['Ready'], false),
+    ready: readyOf(reported(['Ready'], false), before?.ready, wallMs),
     pending: pending && { ...pending, ...(first === undefined ? {} : { since: first }) },
-    ...(waitsSince === undefined ? {} : { waitsSince }),
+    ...(waitsSince === undefined ? {} : { waitsSince: past(waitsSince) }),
     ...(interrupted && interrupted.reason !== pending?.reason ? { interrupted } : {}),
     drift: drift.map(({ path, since, cause }) => ({ path, since: Date.parse(since), cause })),
     linked: [status['serviceId'], status['volumeId']].filter((id) => typeof id === 'string'),
     reconcileAt: lastHandledReconcileAt,
   };
+}
+
+/** From a time in the future nothing could be counted until then. */
+function readyOf(
+  ready: ReportedReason | undefined,
+  before: ReportedReady | undefined,
+  wallMs = Number.POSITIVE_INFINITY,
+): ReportedReady | undefined {
+  if (!ready) return undefined;
+  const shown = ready.since;
+  const isSame = before !== undefined && (before.shown ?? before.since) === shown;
+  const since = Math.min(isSame ? before.since : shown, wallMs);
+  return since === shown ? ready : { ...ready, since, shown };
 }
 
 /** An attempt that takes longer is progress: what follows it is a wait of its own. */

@@ -20,6 +20,40 @@ test('a reason counts from the pass that reports it first, whatever the conditio
   expect(later).toEqual(held);
 });
 
+test('after the clock was set back, a wait counts from then', () => {
+  const scarce = lastReport(waiting('CapacityUnavailable'), undefined, second + 60_000);
+  const attempt = lastReport(waiting('Create'), scarce, second + 70_000);
+  const again = lastReport(waiting('CapacityUnavailable'), attempt, second + 71_000);
+  expect(again).toMatchObject({ pending: { since: second + 71_000 }, waitsSince: second + 60_000 });
+  const back = lastReport(waiting('CapacityUnavailable'), again, second);
+  expect(back).toMatchObject({ pending: { since: second }, waitsSince: second });
+  expect(lastReport(waiting('CapacityUnavailable'), back, second + 5000)).toEqual(back);
+});
+
+test('after the clock was set back, Ready counts from then, also when the clock has come to the time of its condition', () => {
+  const ready = (at: string): ObjectStatus => ({
+    observedGeneration: 1,
+    conditions: [
+      {
+        type: 'Ready',
+        status: 'False',
+        reason: 'NotThere',
+        message: '',
+        lastTransitionTime: at,
+        observedGeneration: 1,
+      },
+    ],
+  });
+  const at = '2026-01-01T00:00:10Z';
+  const before = lastReport(ready(at), undefined, second + 1000);
+  expect(before.ready).toEqual({ reason: 'NotThere', since: second });
+  const back = lastReport(ready(at), before, second - 60_000);
+  expect(back.ready?.since).toBe(second - 60_000);
+  expect(lastReport(ready(at), back, second + 30_000)).toEqual(back);
+  const again = lastReport(ready('2026-01-01T00:00:50Z'), back, second + 41_000);
+  expect(again.ready).toEqual({ reason: 'NotThere', since: second + 40_000 });
+});
+
 test('what another version has stored counts from its condition', () => {
   expect(lastReport(waiting('Protected')).pending).toEqual({ reason: 'Protected', since: second });
 });
