@@ -67,9 +67,11 @@ export function createHealthServer(
   refuseBehindStreams(app);
   const rates = new AddressRates(limits, clock);
   const readRates = readApi && new AddressRates(limits.readApi, clock);
+  const fileRates = new AddressRates(limits.pageFiles, clock);
   app.addHook('onRequest', async (request, reply) => {
-    const isOwn = ownPaths.has(request.url.split('?', 1)[0] ?? '');
-    const asked = isOwn || !readRates ? rates : readRates;
+    const [path = ''] = request.url.split('?', 1);
+    const isFile = path === '/' || path.startsWith('/page/');
+    const asked = ownPaths.has(path) || !readRates ? rates : isFile ? fileRates : readRates;
     if (!asked.takes(request.socket.remoteAddress ?? ''))
       return refuse(
         reply.headers({ ...pageHeaders, 'retry-after': '1' }),

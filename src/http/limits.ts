@@ -18,6 +18,8 @@ export interface HealthLimits {
   readonly metricsMs: number;
   /** Of each address, for the read API: a page asks for many things at once, and many readers may come by one proxy. */
   readonly readApi: { readonly requestsPerSecond: number; readonly burst: number };
+  /** The same for the files of the page, which are in memory: to open it takes some 60 requests, and a refused one leaves it empty. */
+  readonly pageFiles: { readonly requestsPerSecond: number; readonly burst: number };
 }
 
 export const healthLimits: HealthLimits = {
@@ -32,6 +34,7 @@ export const healthLimits: HealthLimits = {
   burst: 40,
   metricsMs: 1000,
   readApi: { requestsPerSecond: 100, burst: 300 },
+  pageFiles: { requestsPerSecond: 500, burst: 1500 },
 };
 
 /** With room for 100 event streams, which may all come by one proxy. */

@@ -251,3 +251,17 @@ test.each([
   expect(answer.headers.get('content-security-policy')).toContain("default-src 'none'");
   expect(answer.headers.get('x-content-type-options')).toBe('nosniff');
 });
+
+test('who opens the page many times is still answered by the read API, and the other way round', async () => {
+  const { url } = await serve([], {
+    readApi: { requestsPerSecond: 0.001, burst: 5 },
+    pageFiles: { requestsPerSecond: 0.001, burst: 20 },
+  });
+  const refused = async (path: string, count: number) => {
+    const answers = await Promise.all(Array.from({ length: count }, () => fetch(`${url}${path}`)));
+    return answers.filter(({ status }) => status === 429).length;
+  };
+  expect(await refused('/page/main.js', 25)).toBe(5);
+  expect(await refused('/', 1)).toBe(1);
+  expect(await refused('/api/v1/summary', 7)).toBe(2);
+});
