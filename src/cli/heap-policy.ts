@@ -3,7 +3,7 @@
  *
  * 1. From the first second with 200 MB in use, or the first quiet 10 s, its heap may grow by 30 % of what is alive until V8 collects all garbage.
  *    By V8's own rule it doubles and more while a large fleet starts: 1.4 GB instead of 1.1 GB for 100,000 services. A quiet heap grows by a tenth
- *    only, and most polls of 10,000 services would end with a collection: a third of their CPU. Before, collections would delay the start.
+ *    only, and most polls of 10,000 services would end with a collection: a third of their CPU. A bound from the beginning would delay the start by a tenth.
  * 2. V8 keeps the pages that a start has filled, for work that may come again: a third of the memory of a manager of 10,000 services.
  *
  * Every 10 s:

@@ -70,8 +70,7 @@ export function createHealthServer(
   const fileRates = new AddressRates(limits.pageFiles, clock);
   app.addHook('onRequest', async (request, reply) => {
     const [path = ''] = request.url.split('?', 1);
-    const isFile = path === '/' || path.startsWith('/page/');
-    const asked = ownPaths.has(path) || !readRates ? rates : isFile ? fileRates : readRates;
+    const asked = readApi?.isFile(path) ? fileRates : ownPaths.has(path) ? rates : (readRates ?? rates);
     if (!asked.takes(request.socket.remoteAddress ?? ''))
       return refuse(
         reply.headers({ ...pageHeaders, 'retry-after': '1' }),

@@ -34,7 +34,7 @@ export const healthLimits: HealthLimits = {
   burst: 40,
   metricsMs: 1000,
   readApi: { requestsPerSecond: 100, burst: 300 },
-  pageFiles: { requestsPerSecond: 500, burst: 1500 },
+  pageFiles: { requestsPerSecond: 100, burst: 1500 },
 };
 
 /** With room for 100 event streams, which may all come by one proxy. */

@@ -10,6 +10,8 @@ export interface RequestHandler {
   handle(request: ApiRequest): Promise<ApiResponse>;
   /** False: whoever sends this `Host` is not to read anything here, not even metrics. */
   isHostAllowed(host: string | undefined): boolean;
+  /** Whether that path is one of the page's files: no token is checked for it. */
+  isFile(path: string): boolean;
 }
 
 /** Nothing may follow on its connection. */

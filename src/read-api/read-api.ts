@@ -117,6 +117,10 @@ export class ReadApi {
     return access !== asksNothing || isOwnHost(hosts, host);
   }
 
+  isFile(path: string): boolean {
+    return this.#options.files?.has(path) === true;
+  }
+
   /** Never rejects. */
   async handle(request: ApiRequest): Promise<ApiResponse> {
     const { metrics, onDefect } = this.#options;

@@ -6,6 +6,7 @@ import { expect, onTestFinished, test, vi } from 'vitest';
 import { systemClock, systemRandom } from '../../../src/base/index.ts';
 import { createHealthServer } from '../../../src/http/index.ts';
 import { withReadApi, type HealthLimits } from '../../../src/http/limits.ts';
+import { createPageServer } from '../../support/page-server.ts';
 import { open, type Access } from '../../../src/read-api/access/access.ts';
 import { hostRule } from '../../../src/read-api/access/hosts.ts';
 import { readsAll } from '../../../src/read-api/fleet/reader.ts';
@@ -252,16 +253,24 @@ test.each([
   expect(answer.headers.get('x-content-type-options')).toBe('nosniff');
 });
 
-test('who opens the page many times is still answered by the read API, and the other way round', async () => {
-  const { url } = await serve([], {
+test('who opens the page many times is still answered by the read API; what is no file of it counts there', async () => {
+  const file = { type: 'text/javascript', content: Buffer.from('export {};'), etag: '"1"' };
+  const { readApi, app } = createPageServer(new FakeSource([]), new Map([['/page/main.js', file]]), {
+    ...withReadApi,
     readApi: { requestsPerSecond: 0.001, burst: 5 },
     pageFiles: { requestsPerSecond: 0.001, burst: 20 },
   });
-  const refused = async (path: string, count: number) => {
+  const url = await app.listen({ host: '127.0.0.1', port: 0 });
+  onTestFinished(async () => {
+    readApi.stop();
+    await app.close();
+  });
+  const statuses = async (path: string, count: number) => {
     const answers = await Promise.all(Array.from({ length: count }, () => fetch(`${url}${path}`)));
-    return answers.filter(({ status }) => status === 429).length;
+    return answers.map(({ status }) => status).sort();
   };
-  expect(await refused('/page/main.js', 25)).toBe(5);
-  expect(await refused('/', 1)).toBe(1);
-  expect(await refused('/api/v1/summary', 7)).toBe(2);
+  expect(await statuses('/page/main.js', 22)).toEqual([...Array.from({ length: 20 }, () => 200), 429, 429]);
+  // For these a token is checked.
+  expect(await statuses('/page/other.js', 3)).toEqual([404, 404, 404]);
+  expect(await statuses('/api/v1/summary', 4)).toEqual([200, 200, 429, 429]);
 });
