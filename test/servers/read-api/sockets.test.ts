@@ -267,7 +267,7 @@ test('who opens the page many times is still answered by the read API; what is n
   });
   const statuses = async (path: string, count: number) => {
     const answers = await Promise.all(Array.from({ length: count }, () => fetch(`${url}${path}`)));
-    return answers.map(({ status }) => status).sort();
+    return answers.map(({ status }) => status).sort((left, right) => left - right);
   };
   expect(await statuses('/page/main.js', 22)).toEqual([...Array.from({ length: 20 }, () => 200), 429, 429]);
   // For these a token is checked.
