@@ -1,6 +1,6 @@
 /**
- * B9: a folder of documents planned and applied by one-shot commands, as Terraform is used. The limit of their times is that of the YAML
- * library alone on the same documents.
+ * B9: a folder of documents planned and applied by one-shot commands, as Terraform is used. The limit of a plan is the YAML library alone on the
+ * same documents; that of an apply is with requests and durable records in addition (`peers/apply-alone.ts`).
  */
 import type { Benchmark, BenchmarkOptions } from './support/benchmark.ts';
 import { FolderWorld, type Finished } from './support/folder-world.ts';
@@ -19,13 +19,15 @@ interface Measured {
   readonly quiet: Finished;
   /** The YAML library on these documents, and nothing else. */
   readonly parsing: Finished;
+  /** The library, a request for each document, and records of both. */
+  readonly creating: Finished;
   readonly planReads: number;
   readonly creates: number;
   readonly applyReads: number;
 }
 
 async function measure(documents: number): Promise<Measured> {
-  const world = await FolderWorld.start(1, ['--time-scale', timeScale]);
+  const world = await FolderWorld.start(2, ['--time-scale', timeScale]);
   try {
     await world.declare({
       accounts: 1,
@@ -42,6 +44,7 @@ async function measure(documents: number): Promise<Measured> {
     const applied = await world.requests();
     const quiet = await world.run(['plan', ...world.flags]);
     const parsing = await world.parseAlone();
+    const creating = await world.applyAlone(1);
     const codes = [plan, apply, quiet].map(({ code }) => code);
     if (codes.join() !== '2,0,0') {
       const said = [plan, apply, quiet].map(({ complaints }) => complaints).join('\n');
@@ -52,6 +55,7 @@ async function measure(documents: number): Promise<Measured> {
       apply,
       quiet,
       parsing,
+      creating,
       planReads: planned.length,
       creates: applied.filter(({ method }) => method === 'POST').length,
       applyReads: applied.filter(({ method }) => method === 'GET').length,
@@ -71,7 +75,14 @@ function exponent(measured: ReadonlyMap<number, Measured>, seconds: (one: Measur
 
 function rowsOfSize(size: number, measured: readonly Measured[]): Row[] {
   const over = <Value>(value: (one: Measured) => Value) => measured.map(value);
-  const seconds = (what: string, finished: Finished[], atMost?: number, peer?: number): Row => {
+  const alone = (what: 'parsing' | 'creating') => median(over((one) => one[what].seconds));
+  const seconds = (
+    what: string,
+    finished: Finished[],
+    limit: number,
+    atMost?: number,
+    peer?: number,
+  ): Row => {
     const values = finished.map((one) => one.seconds);
     const cpu = `${shown(median(finished.map(({ cpuSeconds }) => cpuSeconds)))} s of CPU`;
     const isSized = size === 2000 && atMost !== undefined && peer !== undefined;
@@ -80,7 +91,7 @@ function rowsOfSize(size: number, measured: readonly Measured[]): Row[] {
       values,
       unit: 's',
       isOfMachine: true,
-      limit: median(measured.map(({ parsing }) => parsing.seconds)),
+      limit,
       ...(isSized && { target: { atMost } }),
       beside: isSized ? `${cpu}; Terraform ${peer} s, ${shown(peer / median(values))} times as long` : cpu,
     };
@@ -89,18 +100,21 @@ function rowsOfSize(size: number, measured: readonly Measured[]): Row[] {
     seconds(
       'plan of all that is to be created',
       over(({ plan }) => plan),
+      alone('parsing'),
       0.5,
       terraform.planSeconds,
     ),
     seconds(
       'apply',
       over(({ apply }) => apply),
+      alone('creating'),
       4,
       terraform.applySeconds,
     ),
     seconds(
       'plan with nothing to do',
       over(({ quiet }) => quiet),
+      alone('parsing'),
     ),
     {
       what: `${shown(size)} documents: reads of a plan`,

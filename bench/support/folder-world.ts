@@ -14,6 +14,7 @@ import { addressIn, linesOf, start } from './program.ts';
 
 export const bundle = path.resolve(import.meta.dirname, '../../dist/main.mjs');
 const yamlAlone = path.resolve(import.meta.dirname, '../peers/yaml-alone.ts');
+const applyAlone = path.resolve(import.meta.dirname, '../peers/apply-alone.ts');
 const apiVersion = 'fleetkeeper.dev/v1alpha1';
 
 const longestComplaint = 1000;
@@ -134,17 +135,25 @@ export class FolderWorld {
     return this.#run(bundle, args);
   }
 
-  /** Only parses the documents, the second time with compiled code: the limit of what reads them, with the start of Node. */
+  /** Only parses the documents, with compiled code: the limit of what reads them, with the start of Node. */
   async parseAlone(): Promise<Finished> {
-    await this.#parseOnce();
-    const finished = await this.#parseOnce();
-    if (finished.code !== 0)
-      throw new Error(`the parser exited with ${finished.code}: ${finished.complaints}`);
-    return finished;
+    await this.#runAlone(yamlAlone, []);
+    return this.#runAlone(yamlAlone, []);
   }
 
-  #parseOnce(): Promise<Finished> {
-    return this.#run(yamlAlone, [this.source], { NODE_COMPILE_CACHE: path.join(this.#folder, 'compiled') });
+  /** Only parses the documents, creates their services in this account, which has none, and keeps what became of each: the limit of `apply`. */
+  async applyAlone(account: number): Promise<Finished> {
+    await this.#runAlone(yamlAlone, []);
+    return this.#runAlone(applyAlone, [path.join(this.#folder, 'alone.db'), this.url, apiKeyOf(account)]);
+  }
+
+  async #runAlone(program: string, more: readonly string[]): Promise<Finished> {
+    const compiled = { NODE_COMPILE_CACHE: path.join(this.#folder, 'compiled') };
+    const finished = await this.#run(program, [this.source, ...more], compiled);
+    if (finished.code !== 0) {
+      throw new Error(`${program} exited with ${finished.code}: ${finished.complaints}`);
+    }
+    return finished;
   }
 
   async #run(
