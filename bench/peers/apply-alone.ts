@@ -1,13 +1,16 @@
 /**
- * What no `apply` in Node can do without, on one thread: the YAML library parses each document of the folder `process.argv[2]`; each service is
- * created by one request, before which the intent to send it is durable, as its outcome is afterwards; and one read shows them all. Nothing is
- * checked, planned, compared, bounded or reported, and what fails ends the process.
+ * What an `apply` on one thread of Node has to do: the YAML library parses each document of a folder; each service is created by one request,
+ * before which the intent to send it is durable, as its outcome is afterwards; and one read shows them all. Nothing is checked, planned, compared,
+ * bounded or reported. All services go into one account, which had none. What fails ends the process.
+ *
+ *     apply-alone.ts FOLDER DATABASE URL API-KEY SERVICES REQUESTS-AT-ONCE
+ *
+ * DATABASE is made anew, and SERVICES is how many there have to be.
  */
 import { randomUUID } from 'node:crypto';
 import { readFileSync, readdirSync } from 'node:fs';
 import path from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
-import { setTimeout as delay } from 'node:timers/promises';
 import { Agent, request } from 'undici';
 import { parseAllDocuments } from 'yaml';
 
@@ -23,16 +26,31 @@ interface Service {
   };
 }
 
-const [folder = '', state = '', url = '', apiKey = ''] = process.argv.slice(2);
-/** As B9 gives the account. */
-const requestsAtOnce = 64;
+const [folder, state, url, apiKey, ...numbers] = process.argv.slice(2);
+const [expected, requestsAtOnce] = numbers.map(Number);
+if (!folder || !state || !url || !apiKey || expected === undefined || !requestsAtOnce) {
+  throw new Error('an argument is missing');
+}
 /** As src/desired/yaml.ts has them. */
 const options = { prettyErrors: false, uniqueKeys: false, resolveKnownTags: false, schema: 'core' } as const;
 
-const services = readdirSync(folder)
-  .flatMap((file) => parseAllDocuments(readFileSync(path.join(folder, file), 'utf8'), options))
-  .map((document) => document.toJS() as Service)
-  .filter(({ kind }) => kind === 'ContainerService');
+function servicesOf(file: string): Service[] {
+  const documents = parseAllDocuments(readFileSync(file, 'utf8'), options);
+  return [...documents]
+    .map((document) => {
+      const [error] = document.errors;
+      if (error) throw error;
+      return document.toJS() as Service;
+    })
+    .filter(({ kind }) => kind === 'ContainerService');
+}
+
+const services = readdirSync(folder).flatMap((file) => servicesOf(path.join(folder, file)));
+requireAll(services, 'documents of services');
+
+function requireAll(found: readonly unknown[], what: string): void {
+  if (found.length !== expected) throw new Error(`${found.length} ${what} instead of ${expected}`);
+}
 
 const database = new DatabaseSync(state);
 database.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL;');
@@ -59,20 +77,24 @@ function durable(name: string, record: object): Promise<void> {
 const dispatcher = new Agent({ connections: requestsAtOnce, pipelining: 1 });
 const authorization = `Bearer ${apiKey}`;
 
-/** Again while the provider's own limit refuses it. */
-async function post(body: string, idempotencyKey: string): Promise<object> {
-  for (;;) {
-    const response = await request(`${url}/api/services`, {
-      method: 'POST',
-      headers: { authorization, 'content-type': 'application/json', 'idempotency-key': idempotencyKey },
-      body,
-      dispatcher,
-    });
-    const answer = (await response.body.json()) as object;
-    if (response.statusCode < 300) return answer;
-    if (response.statusCode !== 429) throw new Error(`${response.statusCode} ${JSON.stringify(answer)}`);
-    await delay(Number(response.headers['retry-after']) * 1000);
-  }
+interface Answer {
+  readonly services?: readonly unknown[];
+}
+
+async function ask(where: string, post?: { readonly body: string; readonly key: string }): Promise<Answer> {
+  const response = await request(`${url}${where}`, {
+    dispatcher,
+    ...(post
+      ? {
+          method: 'POST',
+          headers: { authorization, 'content-type': 'application/json', 'idempotency-key': post.key },
+          body: post.body,
+        }
+      : { method: 'GET', headers: { authorization } }),
+  });
+  const answer = (await response.body.json()) as Answer;
+  if (response.statusCode < 300) return answer;
+  throw new Error(`${where}: ${response.statusCode} ${JSON.stringify(answer)}`);
 }
 
 async function create({ metadata: { name }, spec }: Service): Promise<void> {
@@ -88,7 +110,7 @@ async function create({ metadata: { name }, spec }: Service): Promise<void> {
     httpPort,
     environment,
   });
-  const answer = await post(body, idempotencyKey);
+  const answer = await ask('/api/services', { body, key: idempotencyKey });
   await durable(name, { spec, intent: idempotencyKey, outcome: answer });
 }
 
@@ -97,8 +119,7 @@ async function createSome(): Promise<void> {
   for (let service = services[next++]; service; service = services[next++]) await create(service);
 }
 await Promise.all(Array.from({ length: requestsAtOnce }, createSome));
-const account = await request(`${url}/api/account`, { headers: { authorization }, dispatcher });
-const { services: shown } = (await account.body.json()) as { services: unknown[] };
-if (shown.length !== services.length) throw new Error(`${shown.length} of ${services.length} are there`);
+const account = await ask('/api/account');
+requireAll(account.services ?? [], 'services in the account');
 await dispatcher.close();
 database.close();

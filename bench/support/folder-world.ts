@@ -137,19 +137,32 @@ export class FolderWorld {
 
   /** Only parses the documents, with compiled code: the limit of what reads them, with the start of Node. */
   async parseAlone(): Promise<Finished> {
-    await this.#runAlone(yamlAlone, []);
-    return this.#runAlone(yamlAlone, []);
+    await this.#runAlone(yamlAlone, [this.source]);
+    return this.#runAlone(yamlAlone, [this.source]);
   }
 
-  /** Only parses the documents, creates their services in this account, which has none, and keeps what became of each: the limit of `apply`. */
-  async applyAlone(account: number): Promise<Finished> {
-    await this.#runAlone(yamlAlone, []);
-    return this.#runAlone(applyAlone, [path.join(this.#folder, 'alone.db'), this.url, apiKeyOf(account)]);
+  /**
+   * Parses the documents, creates their services in this account, which has none, and keeps what became of each, with compiled code: what
+   * `apply` can't do without (peers/apply-alone.ts).
+   */
+  async applyAlone(
+    account: number,
+    { services, requestsAtOnce }: { readonly services: number; readonly requestsAtOnce: number },
+  ): Promise<Finished> {
+    const run = (folder: string, count: number) => {
+      const database = path.join(this.#folder, `alone-${count}.db`);
+      const numbers = [count, requestsAtOnce].map(String);
+      return this.#runAlone(applyAlone, [folder, database, this.url, apiKeyOf(account), ...numbers]);
+    };
+    const empty = path.join(this.#folder, 'empty');
+    await mkdir(empty);
+    await run(empty, 0);
+    return run(this.source, services);
   }
 
-  async #runAlone(program: string, more: readonly string[]): Promise<Finished> {
+  async #runAlone(program: string, args: readonly string[]): Promise<Finished> {
     const compiled = { NODE_COMPILE_CACHE: path.join(this.#folder, 'compiled') };
-    const finished = await this.#run(program, [this.source, ...more], compiled);
+    const finished = await this.#run(program, args, compiled);
     if (finished.code !== 0) {
       throw new Error(`${program} exited with ${finished.code}: ${finished.complaints}`);
     }
