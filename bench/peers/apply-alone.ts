@@ -8,11 +8,9 @@
  * DATABASE is made anew, and SERVICES is how many there have to be.
  */
 import { randomUUID } from 'node:crypto';
-import { readFileSync, readdirSync } from 'node:fs';
-import path from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { Agent, request } from 'undici';
-import { parseAllDocuments } from 'yaml';
+import { documentsOf } from './documents.ts';
 
 interface Service {
   readonly kind: string;
@@ -31,21 +29,9 @@ const [expected, requestsAtOnce] = numbers.map(Number);
 if (!folder || !state || !url || !apiKey || expected === undefined || !requestsAtOnce) {
   throw new Error('an argument is missing');
 }
-/** As src/desired/yaml.ts has them. */
-const options = { prettyErrors: false, uniqueKeys: false, resolveKnownTags: false, schema: 'core' } as const;
-
-function servicesOf(file: string): Service[] {
-  const documents = parseAllDocuments(readFileSync(file, 'utf8'), options);
-  return [...documents]
-    .map((document) => {
-      const [error] = document.errors;
-      if (error) throw error;
-      return document.toJS() as Service;
-    })
-    .filter(({ kind }) => kind === 'ContainerService');
-}
-
-const services = readdirSync(folder).flatMap((file) => servicesOf(path.join(folder, file)));
+const services = documentsOf(folder)
+  .map((document) => document as Service)
+  .filter(({ kind }) => kind === 'ContainerService');
 requireAll(services, 'documents of services');
 
 function requireAll(found: readonly unknown[], what: string): void {

@@ -1,12 +1,6 @@
-/** What no reader of a folder in Node can do without: the YAML library parses each document of the folder `process.argv[2]`. */
-import { readFileSync, readdirSync } from 'node:fs';
-import path from 'node:path';
-import { parseAllDocuments } from 'yaml';
+/** Parses each document of the folder `process.argv[2]`, which has some, and does nothing else. */
+import { documentsOf } from './documents.ts';
 
-/** As src/desired/yaml.ts has them. */
-const options = { prettyErrors: false, uniqueKeys: false, resolveKnownTags: false, schema: 'core' } as const;
-const folder = process.argv[2] ?? '.';
-for (const file of readdirSync(folder)) {
-  const documents = parseAllDocuments(readFileSync(path.join(folder, file), 'utf8'), options);
-  for (const document of documents) document.toJS();
-}
+const [folder] = process.argv.slice(2);
+if (!folder) throw new Error('an argument is missing');
+if (documentsOf(folder).length === 0) throw new Error(`${folder} has no documents`);
