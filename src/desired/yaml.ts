@@ -20,11 +20,9 @@ import {
   type Pair,
 } from 'yaml';
 import { limits } from './limits.ts';
+import { readPlainYaml, type Lines } from './plain-yaml.ts';
 
 export type Path = readonly (string | number)[];
-
-/** The line of each member of a map or list. */
-type Lines = WeakMap<object, ReadonlyMap<string | number, number>>;
 
 export interface Fault {
   readonly line: number;
@@ -77,6 +75,13 @@ export const joinedMark = /(?:^|(?<=\n))\uFEFF+/g;
 
 /** Reads all documents of a file that have content. Never throws. */
 export function readYaml(text: string): YamlFile {
+  const withoutMarks = text.replaceAll(joinedMark, '');
+  const documents = readPlainYaml(withoutMarks);
+  return documents ? { documents, refused: undefined } : readTokens(withoutMarks);
+}
+
+/** Of any YAML. */
+export function readTokens(text: string): YamlFile {
   const lineCounter = new LineCounter();
   lineCounter.addNewLine(0);
   const parser = new Parser(lineCounter.addNewLine);
@@ -101,7 +106,7 @@ export function readYaml(text: string): YamlFile {
     documents,
     refused: { line: lineCounter.linePos(parser.offset).line || 1, path: undefined, message, remedy },
   });
-  for (const lexeme of new Lexer().lex(text.replaceAll(joinedMark, ''))) {
+  for (const lexeme of new Lexer().lex(text)) {
     for (const token of parser.next(lexeme)) {
       if (token.type === 'error' || token.type === 'directive') oddities += 1;
       take(composer.next(token));

@@ -29,7 +29,7 @@ const table: Readonly<Record<string, Row>> = {
   state: { rooms: ['actions', 'base', 'kubernetes', 'reasons', 'resources'] },
   desired: {
     rooms: ['base', 'kubernetes', 'resources', 'telemetry'],
-    packages: ['yaml', 'chokidar', 'tinyqueue'],
+    packages: ['yaml', 'js-yaml', 'chokidar', 'tinyqueue'],
   },
   observed: { rooms: ['api', 'base', 'reasons', 'telemetry'] },
   'engine/plan': {
