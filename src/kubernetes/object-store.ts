@@ -4,6 +4,7 @@
  * deleted one does not come back.
  */
 import { newerVersion } from './resource-version.ts';
+import { SharedParts } from './shared-parts.ts';
 import type { KubernetesObject } from './types.ts';
 
 export type Change =
@@ -19,6 +20,7 @@ const rememberedDeletions = 10_000;
 
 export class ObjectStore {
   readonly #keep: Keep;
+  readonly #parts = new SharedParts();
   #items = new Map<string, KubernetesObject>();
   /** Uids deleted since the last list, so that events from before don't bring them back. */
   readonly #deleted = new Set<string>();
@@ -44,7 +46,7 @@ export class ObjectStore {
         for (const object of page) {
           const key = keyOf(object);
           const known = this.#items.get(key);
-          items.set(key, known && isSame(known, object) ? known : this.#keep(object));
+          items.set(key, known && isSame(known, object) ? known : this.#kept(object, known));
         }
       },
       commit: () => {
@@ -62,7 +64,7 @@ export class ObjectStore {
     const { uid, resourceVersion } = object.metadata;
     if (this.#deleted.has(uid)) return [];
     if (previous && !newerVersion(resourceVersion, previous.metadata.resourceVersion)) return [];
-    const kept = this.#keep(object);
+    const kept = this.#kept(object, previous);
     this.#items.set(key, kept);
     if (!previous) return [{ kind: 'added', object: kept, previous }];
     if (previous.metadata.uid === uid) return [{ kind: 'updated', object: kept, previous }];
@@ -78,6 +80,10 @@ export class ObjectStore {
     if (previous?.metadata.uid !== object.metadata.uid) return [];
     this.#items.delete(key);
     return [{ kind: 'deleted', object: this.#keep(object), previous }];
+  }
+
+  #kept(object: KubernetesObject, previous: KubernetesObject | undefined): KubernetesObject {
+    return this.#parts.share(this.#keep(object), previous);
   }
 
   #noteDeletion(uid: string): void {
