@@ -44,6 +44,8 @@ export interface ReconcilerOptions extends Pick<ExchangeOptions, 'isSelected'> {
   readonly stopping: () => boolean;
   /** `preview`: plan only. No change is sent. */
   readonly mode: 'manage' | 'preview';
+  /** Of a preview: what follows the first step is planned, too. */
+  readonly foresees: boolean;
   readonly isOneShot: boolean;
   /** The flags that name this state on the command line, for messages that suggest a command. */
   readonly commandFlags?: string | undefined;

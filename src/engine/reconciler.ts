@@ -101,7 +101,8 @@ export class Reconciler {
     const blocked = blockedBy(this.#options, this.#creations, record, pass, account);
     const { handle } = account;
     const againAfterMs = blocked && (await pass.whileHeld(account));
-    const used = handle && lane !== 'resync' ? { ...handle, api: handle.api.urgent(lane) } : handle;
+    const isUrgent = lane === 'new' || lane === 'edit';
+    const used = handle && isUrgent ? { ...handle, api: handle.api.urgent(lane) } : handle;
     const made = blocked ? undecided(blocked) : await this.#planAndAct(record, pass, used);
     const decision = blocked ? made : this.#policy.ofRoster(pass, guardedRoster(this.#options, pass, made));
     const plan = this.#options.money.priced(handle, pass, this.#options.fleet.located(key, decision.plan));

@@ -50,11 +50,11 @@ export function guardedRoster({ guard }: Guarded, pass: Pass, decision: Decision
 
 /** Of a preview: what a plan file records of the object beside its plan. */
 export function foreseen(
-  { mode }: { readonly mode: 'manage' | 'preview' },
+  { mode, foresees }: { readonly mode: 'manage' | 'preview'; readonly foresees: boolean },
   pass: Pass,
   plan: Plan,
 ): { readonly foreseen?: Foreseen } {
-  if (mode === 'manage') return {};
+  if (mode === 'manage' || !foresees) return {};
   const observation = pass.observation();
   const value = observation.kind === 'present' ? observation.value : undefined;
   return { foreseen: { later: pass.later(plan), roster: pass.roster(plan), value } };

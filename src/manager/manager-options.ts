@@ -60,6 +60,8 @@ export interface ManagerOptions {
   readonly policy?: StepPolicy | undefined;
   /** `preview`: plan only. */
   readonly mode: 'manage' | 'preview';
+  /** Of a preview: what follows the first step of each object is planned, too, for a plan file or a policy. Default: it is. */
+  readonly foresees?: boolean;
   /** Only what it lets pass is done. */
   readonly guard?: StepGuard | undefined;
   /** It ends as soon as all is done; default: it lasts. */

@@ -287,6 +287,7 @@ export class Manager {
         policy: this.#options.policy,
         guard: this.#options.guard,
         isSelected,
+        foresees: this.#options.foresees ?? true,
         isOneShot: this.#options.isOneShot ?? false,
         stopping: () => this.#stopping,
         commandFlags: this.#options.commandFlags,

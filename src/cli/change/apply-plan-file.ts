@@ -82,6 +82,7 @@ export async function applyPlanFile(
     ...flags,
     timeout: Math.min(flags.timeout, readingMs),
     allowMassChange: file.allow.massChange,
+    foresees: true,
   };
   const begunMs = context.clock.wallMs();
   const observed = await observeFleet(context, limited, { source: folder.source(snapshot), store: preview });

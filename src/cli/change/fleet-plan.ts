@@ -68,6 +68,8 @@ type ObserveFlags = FleetFlags &
     readonly timeout: number;
     /** Of `--policy`. */
     readonly rules?: readonly Rule[] | undefined;
+    /** The plan will be recorded: what follows the first step of each object is needed. */
+    readonly foresees?: boolean;
   };
 
 export async function observeFleet(
@@ -116,6 +118,7 @@ async function observe(
     allowMassChange: flags.allowMassChange ?? false,
     ...acceptance(flags),
     mode: 'preview',
+    foresees: flags.foresees === true || flags.rules !== undefined,
     commandFlags: sameFleetFlags(flags),
     onSource: (next) => {
       part = removed ?? partOfFleet(flags, next, store);

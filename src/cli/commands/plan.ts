@@ -138,7 +138,7 @@ async function planOf(
     complainOfSecrets(context),
   );
   try {
-    const found = await observeFleet(context, { ...flags, rules }, access);
+    const found = await observeFleet(context, { ...flags, rules, foresees: flags.out !== undefined }, access);
     const observed = withOverlay(found, flags, access.overlay);
     const isTooMuch = costProblem(observed.plan, flags) !== undefined;
     if (flags.out === undefined || observed.unreadable.length > 0 || isTooMuch)
