@@ -32,7 +32,7 @@ class Engine {
   readonly #onRequest = new Map<string, () => void>();
   readonly #isFifo: boolean;
   /** Requests by what they were for. */
-  readonly requests: Record<Exclude<QueueLane, 'new'>, number> = { edit: 0, resync: 0 };
+  readonly requests: Record<Extract<QueueLane, 'edit' | 'resync'>, number> = { edit: 0, resync: 0 };
 
   constructor(isFifo: boolean) {
     const metrics = createMetrics();

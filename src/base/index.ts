@@ -19,6 +19,7 @@ export * from './signals.ts';
 export * from './sqlite.ts';
 export * from './stable.ts';
 export * from './terminal-lines.ts';
+export * from './turns.ts';
 export * from './unit-of-work.ts';
 export * from './user-error.ts';
 export * from './versioned-map.ts';

@@ -15,7 +15,7 @@ import {
 } from '../resources/index.ts';
 import type { StateStore } from '../state/index.ts';
 import type { Logger, Metrics } from '../telemetry/index.ts';
-import { markedFor } from './observation/marked-for.ts';
+import { concernedBy, movedFirst } from './observation/concerned-by.ts';
 import type { AccountHandle, Accounts } from './accounts.ts';
 import type { Admission } from './admission/admission.ts';
 import { alsoConcerned } from './admission/concerned.ts';
@@ -133,22 +133,22 @@ export class Controller {
 
   /** Rechecks what changed, what uses that (an earlier read may have left it out), and what waited for a read. */
   onSnapshot(handle: AccountHandle, change: SnapshotChange): void {
-    const { store, money, fleet } = this.#options;
+    const { money, fleet, kinds } = this.#options;
+    const { snapshot } = change;
     const isLooser = money.observe(handle, change);
     this.#blind.delete(handle.name);
     if (!this.#synced.has(handle.name)) {
       this.#synced.add(handle.name);
-      this.#recheckAll(handle);
+      const all = movedFirst(this.#members.of(handle), snapshot, this.#options);
+      for (const [key, lane] of all) this.#enqueue(key, lane);
     }
     for (const id of change.changedIds) {
-      const key = store.recordOf(id)?.key;
-      const marked = key ? [] : markedFor(this.#options.kinds, fleet, handle, change.snapshot, id);
-      for (const each of key ? [key, ...this.#members.dependentsOf(key)] : marked)
-        this.#queue.add(each, 'resync');
+      const concerned = concernedBy(id, handle, snapshot, { kinds, fleet, members: this.#members });
+      for (const [key, lane] of concerned) this.#queue.add(key, lane);
     }
     this.#recheckBuiltIns(handle, change);
     // What waits for a balance or a verified address.
-    const { spending } = fleet.gates(handle, change.snapshot);
+    const { spending } = fleet.gates(handle, snapshot);
     if (this.#spendingStops.moved(handle.name, spending)) this.#recheckAll(handle);
     const forMoney = [...(isLooser ? money.waiting(handle.name) : []), ...money.wakes()];
     for (const key of forMoney) this.#enqueue(key, 'resync');

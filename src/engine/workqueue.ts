@@ -5,9 +5,9 @@
  *     (absent) ── add ──> ready ── take ──> working ── done ──> (absent)
  *        └─ addAfter ─> delayed ── due ──> ready    └─ added meanwhile: ready again
  *
- * There are three lanes: new objects first, then edited ones, then rechecks. So a new object never waits behind edits, nor an edit
- * behind a resync. To prevent starvation, each fourth key is taken from the slow lanes in turn. A new object stays in its lane,
- * whatever adds it again, until it is `settled`.
+ * There are four lanes: new objects first, then edited ones, then those that have moved at the provider, then rechecks. So a new object never
+ * waits behind edits, nor an edit behind a resync. To prevent starvation, each fourth key is taken from the slow lanes in turn, and
+ * each eighth from what has moved. A new object stays in its lane, whatever adds it again, until it is `settled`.
  *
  * Passes without waits would follow each other without a break, thousands of them after a start. So keys are handed out for 20 ms of
  * one turn of the event loop. Then timers and sockets have their turn: the Lease, heartbeats, health.
@@ -15,13 +15,13 @@
 import type { Clock, Timer } from '../base/index.ts';
 import type { Metrics } from '../telemetry/index.ts';
 
-export type QueueLane = 'new' | 'edit' | 'resync';
+export type QueueLane = 'new' | 'edit' | 'moved' | 'resync';
 
-const ranks: Readonly<Record<QueueLane, number>> = { new: 2, edit: 1, resync: 0 };
-const lanes = ['new', 'edit', 'resync'] as const;
+const ranks: Readonly<Record<QueueLane, number>> = { new: 3, edit: 2, moved: 1, resync: 0 };
+const lanes = ['new', 'edit', 'moved', 'resync'] as const;
 
 const fairness = 4;
-const longestTurnMs = 20;
+const longestTurnMs = 5;
 
 export class Workqueue<Key extends string> {
   readonly #clock: Clock;
@@ -31,6 +31,7 @@ export class Workqueue<Key extends string> {
   readonly #ready: Record<QueueLane, Map<Key, number>> = {
     new: new Map(),
     edit: new Map(),
+    moved: new Map(),
     resync: new Map(),
   };
   readonly #newcomers = new Set<Key>();
@@ -57,7 +58,7 @@ export class Workqueue<Key extends string> {
   }
 
   get #depth(): number {
-    return this.#ready.new.size + this.#ready.edit.size + this.#ready.resync.size;
+    return lanes.reduce((sum, lane) => sum + this.#ready[lane].size, 0);
   }
 
   add(key: Key, asked: QueueLane): void {
@@ -198,10 +199,12 @@ export class Workqueue<Key extends string> {
   }
 
   #order(): readonly QueueLane[] {
-    if ((this.#taken + 1) % fairness !== 0) return lanes;
+    const turn = this.#taken + 1;
+    if (turn % (2 * fairness) === fairness / 2) return ['moved', 'new', 'edit', 'resync'];
+    if (turn % fairness !== 0) return lanes;
     // Without new objects, edits need no turn of their own.
-    const isEditsTurn = this.#ready.new.size > 0 && (this.#taken + 1) % (2 * fairness) === 0;
-    return isEditsTurn ? ['edit', 'resync', 'new'] : ['resync', 'edit', 'new'];
+    const isEditsTurn = this.#ready.new.size > 0 && turn % (2 * fairness) === 0;
+    return isEditsTurn ? ['edit', 'resync', 'moved', 'new'] : ['resync', 'moved', 'edit', 'new'];
   }
 
   #setDepth(): void {

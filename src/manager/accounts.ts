@@ -106,7 +106,7 @@ export class AccountRegistry implements Accounts {
   constructor(options: AccountRegistryOptions) {
     this.#options = options;
     this.#keys = new AccountKeys(options.environment);
-    this.#transports = new SharedTransports(() => options.createTransport(options.clock));
+    this.#transports = new SharedTransports(options.createTransport, options.clock);
   }
 
   handles(): Iterable<AccountHandle> {

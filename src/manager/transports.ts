@@ -5,6 +5,8 @@
  *     open ──> shared by one, by several ── each closes its own share ──> the last one closes the transport
  *
  * A closed share sends nothing more, even if somebody still uses it. Its exchanges under way are finished first.
+ *
+ * Large answers are handed over in turns of the event loop, since those of all accounts may come at once.
  */
 import {
   IdleConnections,
@@ -14,7 +16,10 @@ import {
   type HttpReply,
   type Transport,
 } from '../api/index.ts';
-import type { Clock } from '../base/index.ts';
+import { Turns, type Clock } from '../base/index.ts';
+
+/** Reading one takes a millisecond or more. */
+const largeBytes = 32 * 1024;
 
 interface Shared {
   readonly transport: Transport;
@@ -29,10 +34,12 @@ export function transportsOfProcess(): (clock: Clock) => Transport {
 
 export class SharedTransports {
   readonly #create: () => Transport;
+  readonly #turns: Turns;
   readonly #shared = new Map<string, Shared>();
 
-  constructor(create: () => Transport) {
-    this.#create = create;
+  constructor(create: (clock: Clock) => Transport, clock: Clock) {
+    this.#create = () => create(clock);
+    this.#turns = new Turns(clock);
   }
 
   /** `origin`: scheme, host and port. */
@@ -48,7 +55,9 @@ export class SharedTransports {
         const exchange = shared.transport.exchange(request, signal);
         underWay.add(exchange);
         try {
-          return await exchange;
+          const reply = await exchange;
+          if (isLarge(reply)) await this.#turns.next();
+          return reply;
         } finally {
           underWay.delete(exchange);
         }
@@ -66,4 +75,8 @@ export class SharedTransports {
     if (this.#shared.get(origin) === shared) this.#shared.delete(origin);
     await shared.transport.close();
   }
+}
+
+function isLarge(reply: HttpReply): boolean {
+  return reply.kind === 'reply' && reply.body.length > largeBytes;
 }

@@ -62,7 +62,7 @@ export class Members {
   }
 
   /**
-   * A superset of its records, in the order of `recordsNear`. In one namespace there may be a hundred accounts, and each is first read at the
+   * A superset of its records, in the order of the documents. In one namespace there may be a hundred accounts, and each is first read at the
    * start: only what names this one is examined, what has its account from another object, and what has no usable document.
    */
   #near(account: string): ObjectRecord[] {
@@ -77,7 +77,7 @@ export class Members {
     });
     const others = [...fleet.leaving.near(objects, { name: account }), ...store.recordsOf(account)];
     const keys = new Set([accountKey(account), ...[...declared, ...others].map(({ key }) => key)]);
-    return recordsNear(store, { name: account }).filter(({ key }) => keys.has(key));
+    return Array.from(keys, (key) => store.record(key)).filter((record) => record !== undefined);
   }
 
   /** Objects whose account can't be found, among those that these accounts had, or among all. */

@@ -139,9 +139,14 @@ interface Things extends Pick<Part, 'burn' | 'isUnpriced' | 'isUnknown' | 'isUns
   readonly isHolding: boolean;
 }
 
+/** It has something in an account that this process has not read yet. */
+export function isUnseen({ externalId, account = '' }: ObjectRecord, { handles }: PartSources): boolean {
+  return externalId !== undefined && handles.get(account)?.informer.current === undefined;
+}
+
 function thingsOf(record: ObjectRecord, { store, handles, money }: PartSources): Things {
-  const { externalId: id, account } = record;
-  const handle = account === undefined ? undefined : handles.get(account);
+  const { externalId: id, account = '' } = record;
+  const handle = handles.get(account);
   const snapshot = handle?.informer.current;
   const none = { ...nothing, isUnseen: false, isHolding: false, extras: [] };
   if (id === undefined) return none;

@@ -52,6 +52,7 @@ import { budgetGate, type BudgetGateOptions } from './budget-gate.ts';
 import { objectCosts } from './budget-objects.ts';
 import { CountedBudgets } from './counted-budgets.ts';
 import {
+  isUnseen,
   heldFor,
   noPart,
   ownedMicros,
@@ -268,8 +269,6 @@ export class Budgets {
     for (const key of budget.toWake(figures)) this.#woken.add(key);
   }
 
-  // ---- sums -----------------------------------------------------------------------------------------
-
   #refresh(): void {
     const { fleet } = this.#options;
     if (fleet.snapshot !== this.#snapshot) this.#take(fleet.snapshot);
@@ -344,7 +343,7 @@ export class Budgets {
     }
   }
 
-  /** Returns the budgets whose sums have changed. */
+  /** Returns the budgets whose sums have changed. What no budget counts is not placed before the first read of its account. */
   #place(key: ObjectKey, sources: PartSources): readonly Budget[] {
     const { store } = this.#options;
     const before = this.#members.get(key);
@@ -358,8 +357,9 @@ export class Budgets {
       for (const budget of before?.budgets ?? []) budget.leaves(key);
       return before?.budgets ?? [];
     }
-    const part = partOf(record, sources, before?.part);
     const budgets = this.#budgetsOf(record);
+    if (!before && budgets.length === 0 && isUnseen(record, sources)) return [];
+    const part = partOf(record, sources, before?.part);
     this.#members.set(key, { budgets, part });
     for (const budget of before?.budgets ?? []) if (!budgets.includes(budget)) budget.leaves(key);
     const unmade = this.#unmade(record, part);

@@ -133,7 +133,7 @@ export const budgets: readonly Mutant[] = [
     breaks: 'what is asked for is reserved only when it was answered',
     foundBy: ['BI1'],
     crowd: 'budgeted',
-    seed: 4,
+    seed: 12,
     patch: () => {
       const asked = new Map<ObjectKey, () => void>();
       const undo = [

@@ -175,7 +175,7 @@ export const fleets: readonly Mutant[] = [
     breaks: 'a draining replica is taken for protected for ever',
     foundBy: ['FI8', 'L2'],
     crowd: 'fleets',
-    seed: 6,
+    seed: 9,
     patch: withReplicas(() => ({ protection: 'yes', protector: 'somebody' })),
   },
   {

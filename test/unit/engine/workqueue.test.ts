@@ -26,7 +26,7 @@ async function drain(): Promise<string[]> {
 }
 
 const key = fc.constantFrom('a', 'b', 'c', 'd');
-const lane = fc.constantFrom<QueueLane>('new', 'edit', 'resync');
+const lane = fc.constantFrom<QueueLane>('new', 'edit', 'moved', 'resync');
 const step = fc.oneof(
   fc.record({ do: fc.constant('add' as const), key, lane }),
   fc.record({ do: fc.constant('addAfter' as const), key, delayMs: fc.nat(100) }),
@@ -179,6 +179,31 @@ describe('an edit', () => {
     queue.add('c', 'resync');
     queue.done('a');
     expect(await drain()).toEqual(['a', 'c']);
+  });
+});
+
+describe('what has moved at the provider', () => {
+  test('goes before ten thousand resyncs, and behind an edit', async () => {
+    for (let index = 0; index < 10_000; index += 1) queue.add(`resync ${index}`, 'resync');
+    queue.add('resync 9000', 'moved');
+    queue.add('edited', 'edit');
+    expect([await queue.take(), await queue.take()]).toEqual(['edited', 'resync 9000']);
+  });
+
+  test('has each eighth turn while edits never end, and resyncs keep each fourth', async () => {
+    for (let index = 0; index < 100; index += 1) {
+      queue.add(`resync ${index}`, 'resync');
+      queue.add(`moved ${index}`, 'moved');
+    }
+    const taken: string[] = [];
+    for (let index = 0; index < 80; index += 1) {
+      for (const each of ['one', 'other']) queue.add(`edit ${index} ${each}`, 'edit');
+      const next = (await queue.take()) ?? '';
+      taken.push(next.split(' ')[0] ?? '');
+      queue.done(next);
+    }
+    const count = (what: string) => taken.filter((each) => each === what).length;
+    expect([count('edit'), count('moved'), count('resync')]).toEqual([50, 10, 20]);
   });
 });
 

@@ -1,27 +1,37 @@
 import { describe, expect, test } from 'vitest';
 import type { HttpReply, HttpRequest, Transport } from '../../../src/api/index.ts';
+import { ManualClock, settle } from '../../support/manual-clock.ts';
 import { SharedTransports } from '../../../src/manager/transports.ts';
 
 const request: HttpRequest = { method: 'GET', url: 'https://a.example/', headers: {}, body: undefined };
-const reply: HttpReply = { kind: 'reply', status: 200, retryAfter: undefined, body: '' };
+const reply = { kind: 'reply', status: 200, retryAfter: undefined, body: '' } as const satisfies HttpReply;
 
-function world() {
+/** Time passes during work, too. */
+class BusyClock extends ManualClock {
+  workedMs = 0;
+
+  override monotonicMs(): number {
+    return super.monotonicMs() + this.workedMs;
+  }
+}
+
+function world(clock = new ManualClock(0)) {
   const made: { isClosed: boolean }[] = [];
-  const answers: (() => void)[] = [];
+  const answers: ((body?: string) => void)[] = [];
   const create = (): Transport => {
     const one = { isClosed: false };
     made.push(one);
     return {
       exchange: () =>
         new Promise((resolve) => {
-          answers.push(() => resolve(reply));
+          answers.push((body = '') => resolve({ ...reply, body }));
         }),
       close: async () => {
         one.isClosed = true;
       },
     };
   };
-  return { made, answers, transports: new SharedTransports(create) };
+  return { made, answers, transports: new SharedTransports(create, clock) };
 }
 
 describe('transports', () => {
@@ -65,5 +75,25 @@ describe('transports', () => {
     expect(await answer).toEqual(reply);
     await closed;
     expect(made).toEqual([{ isClosed: true }]);
+  });
+
+  test('hand over large answers in turns of the event loop, small ones at once', async () => {
+    const clock = new BusyClock(0);
+    const { answers, transports } = world(clock);
+    const taken: string[] = [];
+    const take = async (name: string) => {
+      await transports.open('https://a.example').exchange(request);
+      taken.push(name);
+      clock.workedMs += 15;
+    };
+    const all = ['a', 'b', 'c', 'small'].map((name) => take(name));
+    for (const [index, answer] of answers.entries()) {
+      answer(index < 3 ? 'x'.repeat(100_000) : 'x');
+      await settle();
+    }
+    expect(taken).toEqual(['a', 'b', 'small']);
+    await clock.advance(0);
+    expect(taken).toEqual(['a', 'b', 'small', 'c']);
+    await Promise.all(all);
   });
 });
