@@ -11,8 +11,6 @@ import { GateProcess, type Passed, type Rate } from './support/gate-process.ts';
 import { shown, type Row } from './support/report.ts';
 
 const rate: Rate = { perSecond: 20, burst: 40 };
-/** As a manager is told it: requests are on their way for a different time each, so the whole burst can't be used. */
-const known: Rate = { perSecond: 20, burst: 30 };
 /** What is configured when nobody knows the rate. */
 const guess: Rate = { perSecond: 200, burst: 40 };
 /** From then on, in seconds after the start, as a share of the time that the unchanged rate takes. */
@@ -34,11 +32,11 @@ interface Circumstances {
 const steady = { changes: [] };
 const loseEvery = 100;
 const all: readonly Circumstances[] = [
-  { what: 'R known', reported: known, ...steady, targets: { ofLimit: 1.02, refusedShare: 0.001 } },
+  { what: 'R known', reported: rate, ...steady, targets: { ofLimit: 1.02, refusedShare: 0.001 } },
   { what: 'peer', reported: undefined, ...steady },
   { what: 'R unknown', reported: guess, ...steady, targets: { ofLimit: 1.15 } },
   { what: 'R changes', reported: guess, changes, targets: { ofLimit: 1.15 } },
-  { what: `each ${loseEvery}th answer lost`, reported: known, ...steady, loseEvery },
+  { what: `each ${loseEvery}th answer lost`, reported: rate, ...steady, loseEvery },
   { what: `peer, each ${loseEvery}th answer lost`, reported: undefined, ...steady, loseEvery },
 ];
 
