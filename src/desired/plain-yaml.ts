@@ -35,10 +35,12 @@ export interface PlainDocument {
 
 /**
  * What the two read differently: tabs, line ends of old Macs, an empty line behind a backslash, lines that begin with `%` or `...`, indented
- * `---`, blocks with `+` or with a number for their indentation, and numbers that are too large.
+ * `---`, blocks with `+` or with a number for their indentation, and escapes beyond the last character.
  */
 const unusual =
-  /\t|\r(?!\n)|\\\r?\n *\r?\n|^ *%|^ *\.\.\.|^ +---|[|>](?:\+|-?[1-9])|[\d.]e\+?\d{3}|\d{300}/im;
+  /\t|\r(?!\n)|\\\r?\n *\r?\n|^ *%|^ *\.\.\.|^ +---|(?:[:?-] +|^ *)[|>](?:\+|-?[1-9])|\\U(?!000|0010)/m;
+/** An implicit key is one line of at most 1,024 characters (YAML 1.2, 7.4). js-yaml does not count. */
+const longestKey = 1000;
 
 /** All events of a text are in memory at once: some 100 bytes for one or two characters, at worst. */
 const mostCharacters = 4 * 1024 * 1024;
@@ -118,13 +120,16 @@ class PlainReader {
 
   #scalar(event: ScalarEvent): boolean {
     const text = getScalarValue(this.#text, event);
-    const value = event.style === SCALAR_STYLE.PLAIN ? plainValue(text) : text;
+    const isPlain = event.style === SCALAR_STYLE.PLAIN;
+    const value = isPlain ? plainValue(text) : text;
+    if (isPlain && value === text && isTooLarge(text)) return false;
     const around = this.#open.at(-1);
     const isBlock = event.style === SCALAR_STYLE.LITERAL_BLOCK || event.style === SCALAR_STYLE.FOLDED_BLOCK;
     if (around && 'key' in around && around.key === undefined) {
       if (isBlock) return false;
-      const isMerge = text === '<<' && event.style === SCALAR_STYLE.PLAIN;
+      const isMerge = text === '<<' && isPlain;
       if (value === null || isMerge || text === '__proto__' || around.lines.has(text)) return false;
+      if (this.#text.indexOf(':', event.valueEnd) - event.valueStart > longestKey) return false;
       around.key = text;
       around.lines.set(text, this.#lineOf(event.valueStart));
       return !around.isBlock || this.#beginsLine(event.valueStart);
@@ -194,4 +199,9 @@ function plainValue(text: string): unknown {
     if (value !== NOT_RESOLVED) return value;
   }
   return text;
+}
+
+/** A number that JavaScript takes for infinite, and js-yaml for a text. */
+function isTooLarge(text: string): boolean {
+  return /^[-+.\d]/.test(text) && Math.abs(Number(text)) === Number.POSITIVE_INFINITY;
 }

@@ -2,7 +2,8 @@
  * Parses YAML (and JSON) text into plain values with the line of each. A fault never contains text of the file other than
  * keys, because a value may be a secret.
  *
- * The parser is driven token by token. So a file with too much nesting is refused before it costs memory or stack.
+ * Most files are read by `plain-yaml.ts`. For all others the parser is driven token by token. So a file with too much nesting is refused
+ * before it costs memory or stack.
  * Aliases share one value. Their expanded size is counted without expanding them.
  */
 import {

@@ -9,7 +9,7 @@
  * waits behind edits, nor an edit behind a resync. To prevent starvation, each fourth key is taken from the slow lanes in turn, and
  * each eighth from what has moved. A new object stays in its lane, whatever adds it again, until it is `settled`.
  *
- * Passes without waits would follow each other without a break, thousands of them after a start. So keys are handed out for 20 ms of
+ * Passes without waits would follow each other without a break, thousands of them after a start. So keys are handed out for 5 ms of
  * one turn of the event loop. Then timers and sockets have their turn: the Lease, heartbeats, health.
  */
 import type { Clock, Timer } from '../base/index.ts';

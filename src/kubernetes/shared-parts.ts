@@ -3,11 +3,13 @@
  * makes each anew. Bounded: where all objects differ, nothing is saved, and little lost. A part is gone with the last object that has it,
  * and no text of it is kept, since a spec may have values that are withdrawn.
  */
-import { hash } from 'node:crypto';
+import { hash, randomBytes } from 'node:crypto';
 import { sameValue } from '../base/index.ts';
 import type { KubernetesObject } from './types.ts';
 
 const mostParts = 2000;
+/** A fingerprint may outlive its part. With the salt no guess at the part can be checked against it. */
+const salt = randomBytes(16).toString('hex');
 
 type Members = Record<string, unknown>;
 
@@ -39,7 +41,7 @@ export class SharedParts {
 
   #shared(part: object, before: unknown): object {
     if (hasMembers(before) && sameValue(before, part)) return before;
-    const fingerprint = hash('sha256', JSON.stringify(part), 'base64');
+    const fingerprint = hash('sha256', `${salt}${JSON.stringify(part)}`, 'base64');
     const known = this.#parts.get(fingerprint)?.deref();
     if (known) return known;
     if (this.#parts.size >= mostParts) this.#parts.clear();

@@ -6,7 +6,8 @@
  *
  * A closed share sends nothing more, even if somebody still uses it. Its exchanges under way are finished first.
  *
- * Large answers are handed over in turns of the event loop, since those of all accounts may come at once.
+ * Large answers are handed over in turns of the event loop, since those of all accounts may come at once. The wait counts as time of the
+ * request, as does any other wait for this process. It holds its place at the limiter, and no closing waits for it.
  */
 import {
   IdleConnections,

@@ -62,7 +62,7 @@ export class Members {
   }
 
   /**
-   * A superset of its records, in the order of the documents. In one namespace there may be a hundred accounts, and each is first read at the
+   * A superset of its records. In one namespace there may be a hundred accounts, and each is first read at the
    * start: only what names this one is examined, what has its account from another object, and what has no usable document.
    */
   #near(account: string): ObjectRecord[] {

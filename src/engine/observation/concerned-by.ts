@@ -50,10 +50,11 @@ export function movedFirst(
   ];
 }
 
-/** Its thing has another revision or state than the last pass saw, or is gone. The first read of a process shows many that have not. */
+/** Its thing has another revision or state than the last pass saw, or is gone. After a start, most have not. */
 function hasMoved(kinds: Kinds, { key, externalId, seen }: ObjectRecord, snapshot: AccountSnapshot): boolean {
   const { remote } = kinds[parseObjectKey(key).kind];
   if (!remote || externalId === undefined || seen?.id !== externalId) return false;
+  if (remote.listing(snapshot).kind !== 'read') return false;
   const thing = shown(remote, snapshot).get(externalId);
   return !thing || thing.revision !== seen.revision || thing.state !== seen.state;
 }

@@ -66,3 +66,16 @@ test('what no object has any more is not kept', async () => {
   await expect.poll(isKept).toBe(false);
   expect(parts.share(service('one'), undefined)).toEqual(service('one'));
 });
+
+test('no more than some thousand parts are remembered', () => {
+  const parts = new SharedParts();
+  const alive = Array.from({ length: 10_000 }, (_, index) => {
+    const object = { ...service('one'), spec: { index } };
+    return parts.share(object, undefined);
+  });
+  const [first, last] = [0, 9999].map((index) =>
+    parts.share({ ...service('other'), spec: { index } }, undefined),
+  );
+  expect(first?.spec).not.toBe(alive[0]?.spec);
+  expect(last?.spec).toBe(alive[9999]?.spec);
+});
