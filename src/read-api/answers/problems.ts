@@ -31,7 +31,7 @@ export interface Problems {
 
 export function openProblems(context: AnswerContext): Problems {
   const { index, source, reader, nowMs } = context;
-  const groups = new Map<string, IndexedRow[]>();
+  const groups = new Groups();
   let objects = 0;
   let nextAt: number | undefined;
   for (const indexed of index.trouble.values()) {
@@ -42,15 +42,35 @@ export function openProblems(context: AnswerContext): Problems {
     if (isPending) nextAt = Math.min(nextAt ?? opensAt, opensAt);
     if (isPending && whoseTurn(reason) !== 'user') continue;
     objects += 1;
-    const id = `${reason} ${account ?? ''}${isPending ? ' pending' : ''}`;
-    const group = groups.get(id);
-    if (group) group.push(indexed);
-    else groups.set(id, [indexed]);
+    groups.add(indexed, reason, account ?? '', isPending);
   }
-  const problems = Array.from(groups, ([id, group]) => problemOf(id, group, context));
+  const problems = groups.all.map(({ id, rows }) => problemOf(id, rows, context));
   const unusable = reader.namespaces === undefined ? documentProblem(source) : undefined;
   if (unusable) problems.push(unusable);
   return { problems: problems.sort(worstFirst), objects, nextAt };
+}
+
+interface Group {
+  readonly id: string;
+  readonly rows: IndexedRow[];
+}
+
+/** Thousands of rows, again and again. So a text is made for each group, and not for each row. */
+class Groups {
+  readonly all: Group[] = [];
+  readonly #open = new Map<string, Map<string, Group>>();
+  readonly #pending = new Map<string, Map<string, Group>>();
+
+  add(row: IndexedRow, reason: string, account: string, isPending: boolean): void {
+    const byReason = isPending ? this.#pending : this.#open;
+    const byAccount = byReason.get(reason) ?? new Map<string, Group>();
+    if (byAccount.size === 0) byReason.set(reason, byAccount);
+    const known = byAccount.get(account);
+    if (known) return void known.rows.push(row);
+    const made = { id: `${reason} ${account}${isPending ? ' pending' : ''}`, rows: [row] };
+    byAccount.set(account, made);
+    this.all.push(made);
+  }
 }
 
 function whoseTurn(reason: string): Problem['turn'] {
