@@ -45,7 +45,7 @@ export const shedding: readonly Mutant[] = [
     breaks: 'a fleet keeps the limit of a budget, whatever becomes of that',
     foundBy: ['FI8', 'FI13', 'BI4', 'L1'],
     crowd: 'shedding',
-    seed: 7,
+    seed: 14,
     isLong: true,
     patch: () => {
       const kept = new Map<ObjectKey, ShedFor>();
