@@ -77,7 +77,7 @@ export const shedding: readonly Mutant[] = [
     breaks: 'a fleet that a budget limits wants none at all',
     foundBy: ['FI2', 'FI13', 'BI3', 'BI4'],
     crowd: 'shedding',
-    seed: 8,
+    seed: 36,
     patch: withShedLook(({ wanted }) => ({ wanted: { ...wanted, count: 0 } })),
   },
   {
