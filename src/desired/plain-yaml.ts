@@ -39,7 +39,7 @@ export interface PlainDocument {
  */
 const unusual =
   /\t|\r(?!\n)|\\\r?\n *\r?\n|^ *%|^ *\.\.\.|^ +---|(?:[:?-] +|^ *)[|>](?:\+|-?[1-9])|\\U(?!000|0010)/m;
-/** An implicit key is one line of at most 1,024 characters (YAML 1.2, 7.4). js-yaml does not count. */
+/** An implicit key is one line of at most 1,024 characters (YAML 1.2, 7.4). js-yaml does not count. Nor does this look further for its colon. */
 const longestKey = 1000;
 
 /** All events of a text are in memory at once: some 100 bytes for one or two characters, at worst. */
@@ -129,7 +129,7 @@ class PlainReader {
       if (isBlock) return false;
       const isMerge = text === '<<' && isPlain;
       if (value === null || isMerge || text === '__proto__' || around.lines.has(text)) return false;
-      if (this.#text.indexOf(':', event.valueEnd) - event.valueStart > longestKey) return false;
+      if (!this.#text.slice(event.valueEnd, event.valueStart + longestKey).includes(':')) return false;
       around.key = text;
       around.lines.set(text, this.#lineOf(event.valueStart));
       return !around.isBlock || this.#beginsLine(event.valueStart);

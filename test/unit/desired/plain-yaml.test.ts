@@ -225,6 +225,8 @@ describe('left to the other one is', () => {
     ['a name that is written twice', 'a: 1\na: 2'],
     ['a field without a name', ': 1'],
     ['a name that objects have', '__proto__: 1'],
+    // To look for its colon up to the end, for each of many, takes the square of their number.
+    ['a name without a colon', '? a\n? b'],
     ['what is no YAML', 'a: [1'],
     ['a field behind a value', "a:\n- 'b' c: d"],
     ['an item behind an item', '- [a] - b'],
