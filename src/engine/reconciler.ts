@@ -1,14 +1,14 @@
 /**
  * One pass over one object: desired and observed state in, at most one mutation out, and a status.
  *
- *     gather ─> (settle an open outcome) ─> plan ─> fresh reads ─> plan again ─> execute ─> status
+ *     gather ─> (settle an open outcome) ─> plan ─> (fresh reads ─> plan again) ─> execute ─> status
  *
- * The first plan is made from the account snapshot and costs no request. Only if it has a step, the thing itself is read, and
- * its activities before a disruption. Then the planner runs again. So every mutation is based on a read that was made for it.
+ * The first plan is made from the account snapshot and costs no request. Only if it has a step, the thing itself is read, if it is there, and
+ * its activities before a disruption. Then the planner runs again. So every change of a thing is based on a read that was made for it.
  */
 import type { Outcome } from '../api/index.ts';
 import { sameValue } from '../base/index.ts';
-import { execute, fingerprint, type Receipt } from './mutation/index.ts';
+import { execute, sameRequest, type Receipt } from './mutation/index.ts';
 import {
   activitiesFreshMs,
   inSync,
@@ -29,7 +29,7 @@ import { whyItIsSent } from './asking.ts';
 import { blockedBy } from './blocked.ts';
 import { Creations } from './outcomes/creations.ts';
 import { decide, undecided, withUnconfirmed, type Decision, type PassResult } from './decision.ts';
-import { causeOfNewDrift } from './observation/drift-cause.ts';
+import { causeOfNewDrift, hasNewDrift } from './observation/drift-cause.ts';
 import { DriftWatch, type DriftWatchOptions } from './observation/drift-watch.ts';
 import { ErrorReasons } from './outcomes/error-reasons.ts';
 import { Exchanges } from './admission/exchanges.ts';
@@ -144,8 +144,11 @@ export class Reconciler {
     const unread = await pass.readWhileDraining(account);
     if (unread) return undecided(unread);
     const first = this.#decide(pass, account);
-    const cause = await causeOfNewDrift(pass, account, first.plan, store);
-    const { plan, settled } = first.plan.kind === 'act' ? await this.#act(pass, account, first.plan) : first;
+    const isNewDrift = hasNewDrift(pass, first.plan);
+    const cause = isNewDrift ? await causeOfNewDrift(pass, account, store) : undefined;
+    const stands = first.plan.kind === 'act' && !isNewDrift && !this.#readsMore(pass, account, first.plan);
+    const acted = stands ? this.#send(pass, account, first) : this.#act(pass, account, first);
+    const { plan, settled } = await acted;
     const driftAcceptedUntil = this.#options.fleet.driftAcceptedUntil(record);
     const reported = {
       ...withCauses(plan, record.report?.drift ?? [], cause),
@@ -154,8 +157,15 @@ export class Reconciler {
     return { plan: reported, settled };
   }
 
+  /** Whether something is read before the step. Of a thing that is yet to be created, nothing is: the first plan stands. */
+  #readsMore(pass: Pass, account: AccountHandle, plan: Act): boolean {
+    const isThere = pass.observation().kind === 'present' && this.#options.mode !== 'preview';
+    return isThere || plan.step.disruptive || this.#options.money.lacksPrice(account, pass, plan);
+  }
+
   /** The snapshot shows that there is something to do. Observes again, and does it. */
-  async #act(pass: Pass, account: AccountHandle, first: Act): Promise<Decision> {
+  async #act(pass: Pass, account: AccountHandle, { plan: first, ...rest }: Decision): Promise<Decision> {
+    if (first.kind !== 'act') return { plan: first, ...rest };
     const preview = this.#options.mode === 'preview';
     const unread = preview ? undefined : await pass.refresh(account);
     if (unread) return undecided(unread);
@@ -267,7 +277,7 @@ export class Reconciler {
 
   /** While a request waits in the limiter, tasks, brakes, annotations, windows, the Account and activities may change. */
   #isStillPlanned(pass: Pass, step: Step, knownSinceMs: number): boolean {
-    const { clock, fleet, store } = this.#options;
+    const { clock, fleet } = this.#options;
     const account = pass.account();
     if (fleet.behind || blockedBy(this.#options, this.#creations, pass.record(), pass, account)) return false;
     if (refusedStep(this.#options, pass, step)) return false;
@@ -281,8 +291,7 @@ export class Reconciler {
     if (handle && !this.#policy.stillAllows(pass.record(), now, this.#costOf(handle, pass))) return false;
     // Its own recorded restart is no reason to wait.
     if (step.reason === remediationReason && pass.mayRemediate()) return true;
-    const mark = (action: Step['action']) => fingerprint(action, store.digestKey);
-    return now.kind === 'act' && mark(now.step.action) === mark(step.action);
+    return now.kind === 'act' && sameRequest(now.step.action, step.action);
   }
 
   async #conclude(

@@ -1,7 +1,7 @@
 /** Sends an action as one request. */
 import { entryOfAction, type Action, type Receipt } from '../../actions/index.ts';
 import type { ControlApi, Outcome } from '../../api/index.ts';
-import type { DigestKey } from '../../base/index.ts';
+import { sameValue, type DigestKey } from '../../base/index.ts';
 
 export type { Receipt } from '../../actions/index.ts';
 
@@ -18,6 +18,11 @@ export function bodyDigest(action: Action, digestKey: DigestKey): string {
 /** The same without the revision. So it stays equal when somebody else moves the revision. */
 export function fingerprint(action: Action, digestKey: DigestKey): string {
   return digestKey.digest({ ...plain(action), revision: 0 });
+}
+
+/** Whether both have the same fingerprint. */
+export function sameRequest(left: Action, right: Action): boolean {
+  return sameValue({ ...plain(left), revision: 0 }, { ...plain(right), revision: 0 });
 }
 
 /** The same without the id, too. So it stays equal when the object gets another thing. */

@@ -3,20 +3,21 @@ import type { StateStore } from '../../state/index.ts';
 import type { AccountHandle } from '../accounts.ts';
 import type { Pass } from '../pass.ts';
 
-/**
- * Reads the events of the thing, if its kind has any. They are read once, when a drift first appears and
- * before it is corrected.
- */
+/** Whether `plan` shows a drift that was not reported, of a thing that may have events about it. */
+export function hasNewDrift(pass: Pass, plan: Plan): boolean {
+  if (!pass.reportsEvents || pass.observation().kind !== 'present') return false;
+  return newDrift(plan, pass.record().report?.drift ?? []).length > 0;
+}
+
+/** Reads the events of the thing. They are read once, when a drift first appears and before it is corrected. */
 export async function causeOfNewDrift(
   pass: Pass,
   account: AccountHandle,
-  plan: Plan,
   store: StateStore,
 ): Promise<string | undefined> {
   const record = pass.record();
   const observation = pass.observation();
-  if (!pass.reportsEvents || observation.kind !== 'present') return undefined;
-  if (newDrift(plan, record.report?.drift ?? []).length === 0) return undefined;
+  if (observation.kind !== 'present') return undefined;
   const outcome = await pass.events(account);
   if (outcome?.kind !== 'applied') return undefined;
   const { baseline } = record;

@@ -92,7 +92,7 @@ export class Backoffs {
     const { store, clock } = this.#options;
     const rules = account?.spec.refusals ?? [];
     const keyDigest = account?.keyDigest();
-    const mark = fingerprint(step.action, store.digestKey);
+    const isThis = compared(() => fingerprint(step.action, store.digestKey));
     const rest = { steps: [step], differences: step.differences };
     const { refusal, repeated } = record;
     if (record.unproven && !store.ownerConfirmed && 'id' in step.action) {
@@ -108,7 +108,7 @@ export class Backoffs {
     if (distrusted) return holdFor('OwnershipUnproven', distrusted, rest);
     const scarce = this.#scarce(record, step, isRemembered);
     if (scarce) return scarce;
-    if (refusal?.fingerprint === mark) {
+    if (refusal && isThis(refusal)) {
       const verdict = classifyRefusal(
         { meaning: meaningOf(refusal, rules) },
         refusal.isRepetition ?? hasDerivedKey(store, step.action.do),
@@ -127,7 +127,7 @@ export class Backoffs {
       }
     }
     const isCounted = step.reason === remediationReason;
-    if (!isCounted && repeated?.fingerprint === mark && repeated.count >= longestRepetition) {
+    if (!isCounted && repeated && repeated.count >= longestRepetition && isThis(repeated)) {
       return holdFor(
         'NotTakingEffect',
         `${step.action.do} was applied ${repeated.count} times, and the API still shows another value; write the value as the API shows it, or leave the field out`,
@@ -137,12 +137,12 @@ export class Backoffs {
     const pause = isCounted ? undefined : this.#pause(record, step);
     if (pause) return pause;
     const applied = this.#applied.get(record.key);
-    if (applied?.fingerprint === mark && clock.monotonicMs() < applied.atMs + effectMs) {
+    if (applied && clock.monotonicMs() < applied.atMs + effectMs && isThis(applied)) {
       return waitFor('AwaitingEffect', `${step.action.do} was accepted and has not taken effect yet`, rest);
     }
     const obstacle = this.#met.get(record.key);
     if (obstacle && isOfAnotherKey(obstacle.reason, obstacle, keyDigest)) return undefined;
-    const leftMs = obstacle?.fingerprint === mark ? obstacle.untilMs - clock.monotonicMs() : 0;
+    const leftMs = obstacle && isThis(obstacle) ? obstacle.untilMs - clock.monotonicMs() : 0;
     return obstacle && leftMs > 0
       ? waitFor(obstacle.reason, obstacle.message, { ...rest, recheckAfterMs: leftMs + 1 })
       : undefined;
@@ -150,6 +150,7 @@ export class Backoffs {
 
   /** It was sent repeatedly, and something undoes it. */
   #pause(record: ObjectRecord, step: Step): Plan | undefined {
+    if (record.corrections.length === 0) return undefined;
     const { store, clock } = this.#options;
     const mark = correctionMark(step.action, store.digestKey);
     const pause = correctionPause(record, mark, clock.wallMs());
@@ -204,6 +205,12 @@ export class Backoffs {
     });
     return waitFor(verdict.reason, message, { ...rest, recheckAfterMs: delayMs + 1 });
   }
+}
+
+/** Most steps have nothing to be compared with, and a digest costs more than all else here. */
+function compared(markOf: () => string): (with_: { readonly fingerprint: string }) => boolean {
+  let mark: string | undefined;
+  return ({ fingerprint: other }) => other === (mark ??= markOf());
 }
 
 /** It was refused for missing permissions of a key that is no longer in use. */
