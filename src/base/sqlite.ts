@@ -1,5 +1,6 @@
-import { chmodSync, existsSync, statSync } from 'node:fs';
+import { chmodSync, closeSync, existsSync, fdatasyncSync, openSync, statSync } from 'node:fs';
 import { DatabaseSync, type SQLInputValue, type SQLOutputValue, type StatementSync } from 'node:sqlite';
+import type { Log } from './log-waits.ts';
 import { UserError, messageOf } from './user-error.ts';
 
 /** SQL, or what it can't express. */
@@ -68,6 +69,38 @@ export class Sqlite {
         this.#database.exec(`PRAGMA user_version = ${index + 1}`);
       });
     }
+  }
+
+  /**
+   * From now on, a commit returns before it is on the disk, and the caller waits for the log. All that SQLite leaves out with `NORMAL` is
+   * this wait: it still has those before and after it moves the log into the file. Undefined: the database has no log, and nothing changes.
+   */
+  leaveWaits(toDisk: (fileDescriptor: number) => Promise<void>): Log | undefined {
+    if (this.get('PRAGMA journal_mode')?.['journal_mode'] !== 'wal') return undefined;
+    const fileDescriptor = openSync(`${this.file}-wal`, 'r+');
+    this.#database.exec('PRAGMA synchronous = NORMAL;');
+    return {
+      onDisk: () =>
+        toDisk(fileDescriptor).catch((error: unknown) => {
+          throw this.#unconfirmed(error);
+        }),
+      sync: () => {
+        try {
+          fdatasyncSync(fileDescriptor);
+        } catch (error) {
+          throw this.#unconfirmed(error);
+        }
+      },
+      close: () => closeSync(fileDescriptor),
+    };
+  }
+
+  #unconfirmed(error: unknown): UserError {
+    return new UserError(
+      `the disk did not confirm what was written to ${this.file}: ${messageOf(error)}`,
+      'check the disk, and start again: nothing was sent that is not recorded, and the next start continues with what the file has',
+      error,
+    );
   }
 
   version(): number {

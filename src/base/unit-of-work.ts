@@ -2,9 +2,9 @@
  * How changes of a database become durable: the control plane's, and the state file's. Those of one turn of the event
  * loop form a group: one transaction over the database and the memory that mirrors it, and one wait for the disk.
  *
- *     idle ──(first member)──> open ──(end of the turn)──> COMMIT ──> durable ──> idle
+ *     idle ──(first member)──> open ──(end of the turn)──> COMMIT ──(on the disk)──> durable
  *                               │                            │
- *                               └──(SQLite rolled back)──────┴──────> lost ─────> idle
+ *                               └──(SQLite rolled back)──────┴──────> lost
  *
  * `open`: a member's work runs at once, in a savepoint. If it throws (a refusal), its own changes are undone, and no
  * others. Members see the changes of earlier ones: a second delivery of a request finds the answer to the first.
@@ -19,9 +19,13 @@
  * Reads wait in `whenDurable` while a group is open. So no answer can be undone by a kill -9. A timer can't wait:
  * `run` ends the open group, and commits its own work before it returns.
  *
+ * COMMIT returns when the group is on the disk, unless it is given a `Log`: then the next groups open, and are committed, while the disk is
+ * waited for (log-waits.ts).
+ *
  * After a failed sync nobody knows whether the group is on the disk. Nothing is answered; the process ends.
  */
 import { invariant } from './invariant.ts';
+import { LogWaits, type Log } from './log-waits.ts';
 import type { EventLoop } from './process.ts';
 import { isUnsynced, type Sqlite } from './sqlite.ts';
 
@@ -42,14 +46,19 @@ const largestGroup = 1000;
 export class UnitOfWork {
   readonly #database: Sqlite;
   readonly #loop: EventLoop;
+  readonly #waits: LogWaits<Group> | undefined;
   #open: Group | undefined;
   /** The group one of whose members is at work, in this very call. */
   #working: Group | undefined;
   #around = (commit: () => void) => commit();
 
-  constructor(database: Sqlite, loop: EventLoop) {
+  /** `log`: of the database, if its commits don't wait for the disk. */
+  constructor(database: Sqlite, loop: EventLoop, log?: Log) {
     this.#database = database;
     this.#loop = loop;
+    const crash: EventLoop['crash'] = (error) => loop.crash(error);
+    this.#waits =
+      log && new LogWaits(log, crash, (groups) => groups.forEach((group) => this.#conclude(group)));
   }
 
   /** Runs `work` at once. Resolves with its result, or rejects with what it threw, when that is durable. */
@@ -69,24 +78,36 @@ export class UnitOfWork {
     const outcome = this.#attempt(group, work);
     this.#end(group);
     if (group.lost) throw group.lost.cause;
+    this.#waits?.end();
     return resultOf(outcome);
   }
 
-  /** Ends the open group now. */
+  /** Ends the open group now. Returns when all are durable, and throws if they will never be. */
   flush(): void {
     if (this.#open) this.#end(this.#open);
+    this.#waits?.end();
+  }
+
+  /** The same, and lets go of the log. */
+  close(): void {
+    try {
+      this.flush();
+    } finally {
+      this.#waits?.close();
+    }
   }
 
   /** Whether everything in memory and database is durable. */
   get isDurable(): boolean {
-    return !this.#open;
+    return !this.#open && !this.#waits?.last;
   }
 
   /** Calls `read` when everything in memory and database is durable: at once, or after the open group. */
   whenDurable(read: () => void): void {
-    if (!this.#open) return read();
+    const last = this.#open ?? this.#waits?.last;
+    if (!last) return read();
     const again = () => this.whenDurable(read);
-    this.#open.end.promise.then(again, again);
+    last.end.promise.then(again, again);
   }
 
   onRollback(step: () => void): void {
@@ -145,6 +166,11 @@ export class UnitOfWork {
       return this.#lose(group, error);
     }
     this.#open = undefined;
+    if (this.#waits) this.#waits.add(group);
+    else this.#conclude(group);
+  }
+
+  #conclude(group: Group): void {
     group.end.resolve();
     for (const step of group.after) this.#carryOut(step);
   }

@@ -55,10 +55,13 @@ export function openState(
       // A table that is not read at the start could be damaged, too. The first write there would fail, hours later.
       database.check();
       prepare(database, random, owner);
-      const work = new UnitOfWork(database, loop);
+      const work = new UnitOfWork(database, loop, loop.toDisk && database.leaveWaits(loop.toDisk));
       const close = () => {
-        work.flush();
-        database.close();
+        try {
+          work.close();
+        } finally {
+          database.close();
+        }
       };
       return { store: new SqliteStore(database, work, owner), close };
     });

@@ -11,6 +11,7 @@ import {
 } from 'node:fs';
 import path from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
+import { setTimeout as delay } from 'node:timers/promises';
 import { expect, test } from 'vitest';
 import {
   ControlPlane,
@@ -18,9 +19,16 @@ import {
   isMutation,
   keysWithTwoBodies,
 } from '../support/processes/control-plane.ts';
-import { canFailSyncs, canMount, failSyncs, makeReadOnly, smallDisk } from '../support/processes/disk.ts';
+import {
+  canFailSyncs,
+  canMount,
+  failSyncs,
+  makeReadOnly,
+  slowSyncs,
+  smallDisk,
+} from '../support/processes/disk.ts';
 import { account, FleetFolder, service } from '../support/processes/fleet.ts';
-import { launch, eventually, fleetkeeper, temporaryFolder } from '../support/processes/processes.ts';
+import { launch, eventually, fetch, fleetkeeper, temporaryFolder } from '../support/processes/processes.ts';
 
 async function world(place?: string) {
   const folder = await temporaryFolder();
@@ -114,11 +122,40 @@ test.skipIf(!canFailSyncs)('F74 a disk that does not confirm a write ends the ma
   await failSyncs(manager.pid);
   await write(2);
   const { code, stderr } = await manager.finished();
-  expect([code, stderr]).toEqual([1, expect.stringContaining('disk I/O error')]);
+  expect([code, stderr]).toEqual([1, expect.stringContaining('the disk did not confirm what was written')]);
   expect((await mutations()).length).toBe(before);
   run();
   await untilTagged(2);
   expect(keysWithTwoBodies(await plane.requests())).toEqual([]);
+});
+
+test.skipIf(!canFailSyncs)('F74 a disk that takes 2 s for a write holds up nothing else', async () => {
+  const { write, untilTagged, flags } = await world();
+  const manager = launch(['run', ...flags, '--log-level', 'warn', '--listen', '127.0.0.1:0']);
+  const [, url = ''] = await manager.line(/^listening on (.*)$/);
+  await untilTagged(1);
+  await slowSyncs(manager.pid, 2000);
+  const beganMs = Date.now();
+  await write(2);
+  const answered: number[] = [];
+  const statuses = new Set<number>();
+  const done = new AbortController();
+  const watched = (async () => {
+    while (!done.signal.aborted) {
+      const askedMs = Date.now();
+      statuses.add((await fetch(`${url}/healthz`)).status);
+      answered.push(Date.now() - askedMs);
+      // It answers 20 requests a second.
+      await delay(100);
+    }
+  })();
+  await untilTagged(2);
+  done.abort();
+  await watched;
+  // The intent was on the disk before the request.
+  expect(Date.now() - beganMs).toBeGreaterThan(2000);
+  expect(Math.max(...answered)).toBeLessThan(1500);
+  expect([...statuses]).toEqual([200]);
 });
 
 test('F75 a log whose last record is torn loses that record, and nothing is doubled', async () => {

@@ -42,9 +42,18 @@ export function makeReadOnly(folder: string): void {
 }
 
 /** From now on, what the process hands to the disk is not confirmed: EIO. */
-export async function failSyncs(pid: number | undefined): Promise<void> {
+export function failSyncs(pid: number | undefined): Promise<void> {
+  return disturbSyncs(pid, 'error=EIO');
+}
+
+/** From now on, the disk takes so long for each of them. */
+export function slowSyncs(pid: number | undefined, delayMs: number): Promise<void> {
+  return disturbSyncs(pid, `delay_enter=${delayMs * 1000}`);
+}
+
+async function disturbSyncs(pid: number | undefined, how: string): Promise<void> {
   const calls = 'fsync,fdatasync';
-  const inject = ['-e', `trace=${calls}`, '-e', `inject=${calls}:error=EIO`];
+  const inject = ['-e', `trace=${calls}`, '-e', `inject=${calls}:${how}`];
   const strace = spawn('strace', ['-f', '-o', '/dev/null', ...inject, '-p', String(pid)]);
   onTestFinished(() => void strace.kill('SIGKILL'));
   let reported = '';

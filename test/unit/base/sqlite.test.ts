@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process';
-import { existsSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { existsSync, fstatSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { DatabaseSync } from 'node:sqlite';
 import { describe, expect, test } from 'vitest';
 import { Sqlite, UserError } from '../../../src/base/index.ts';
@@ -22,6 +22,24 @@ describe('a database', () => {
     using reader = opened(file, { readOnly: true });
     writer.run('INSERT INTO t (x) VALUES ($x)', { x: 'a' });
     expect(reader.all('SELECT x FROM t')).toEqual([{ x: 'a' }]);
+  });
+
+  test('that leaves the wait for the disk to others gives them its log; one in memory has none', async () => {
+    const file = temporaryFile('a.db');
+    using writer = opened(file);
+    writer.migrate(migrations);
+    const asked: number[] = [];
+    const log = writer.leaveWaits(async (fileDescriptor) => void asked.push(fileDescriptor));
+    expect(writer.get('PRAGMA synchronous')).toEqual({ synchronous: 1 });
+    writer.run('INSERT INTO t (x) VALUES ($x)', { x: 'a' });
+    await log?.onDisk();
+    log?.sync();
+    expect(asked.map((each) => fstatSync(each).ino)).toEqual([statSync(`${file}-wal`).ino]);
+    log?.close();
+    expect(() => log?.sync()).toThrow(`the disk did not confirm what was written to ${file}: EBADF`);
+    using inMemory = opened(':memory:');
+    expect(inMemory.leaveWaits(async () => undefined)).toBeUndefined();
+    expect(inMemory.get('PRAGMA synchronous')).toEqual({ synchronous: 2 });
   });
 
   test('can be read by its owner only, together with what SQLite puts beside it', () => {

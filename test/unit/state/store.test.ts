@@ -251,6 +251,71 @@ describe('the state file', () => {
     state.close();
   });
 
+  /** A loop whose disk takes what is written when it is told to. */
+  function withSlowDisk() {
+    const waits: PromiseWithResolvers<void>[] = [];
+    const toDisk = () => {
+      const wait = Promise.withResolvers<void>();
+      waits.push(wait);
+      return wait.promise;
+    };
+    return { loop: Object.assign(new ManualEventLoop(), { toDisk }), waits };
+  }
+
+  test('what is written is told when the disk has it, and meanwhile the loop goes on', async () => {
+    const file = temporaryFile('state.db');
+    const { loop, waits } = withSlowDisk();
+    const state = openState(file, systemRandom, owner, loop);
+    const reported: string[] = [];
+    const [first, second] = [trainer, keys[1] ?? trainer];
+    for (const key of [first, second]) {
+      void state.store.save(recordOf(key)).then(() => reported.push(key));
+      loop.turn();
+      await settle();
+    }
+    // Both are committed, and others see them.
+    expect([...readState(file, systemRandom, owner).records()]).toHaveLength(2);
+    expect(reported).toEqual([]);
+    for (const expected of [[first], [first, second]]) {
+      waits.shift()?.resolve();
+      await settle();
+      expect(reported).toEqual(expected);
+    }
+    state.close();
+  });
+
+  test('what the disk does not confirm ends the process, and is told to nobody', async () => {
+    const file = temporaryFile('state.db');
+    const { loop, waits } = withSlowDisk();
+    const state = openState(file, systemRandom, owner, loop);
+    const reported: string[] = [];
+    const tell = () => reported.push('told');
+    void state.store.save(recordOf(trainer)).then(tell, tell);
+    loop.turn();
+    waits.shift()?.reject(new Error('EIO: i/o error, fdatasync'));
+    await settle();
+    void state.store.save(recordOf(keys[1] ?? trainer)).then(tell, tell);
+    loop.turn();
+    await settle();
+    expect([reported, waits]).toEqual([[], []]);
+    const crash = expect.objectContaining({
+      message: `the disk did not confirm what was written to ${file}: EIO: i/o error, fdatasync`,
+      remedy: expect.stringContaining('start again') as string,
+    }) as unknown;
+    expect(loop.crashes).toEqual([crash]);
+    expect(() => state.close()).toThrow('the disk did not confirm');
+  });
+
+  test('what waits for the disk is there when it is closed', async () => {
+    const file = temporaryFile('state.db');
+    const { loop } = withSlowDisk();
+    const state = openState(file, systemRandom, owner, loop);
+    const saved = state.store.save(recordOf(trainer));
+    state.close();
+    await saved;
+    expect([...readState(file, systemRandom, owner).records()]).toHaveLength(1);
+  });
+
   test('what waits for its turn is written when it is closed', async () => {
     const file = temporaryFile('state.db');
     const state = openState(file, systemRandom, owner, new ManualEventLoop());
