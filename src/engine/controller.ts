@@ -33,6 +33,7 @@ import type { Reconciler } from './reconciler.ts';
 import { objectsOfJob } from './fleet/jobs.ts';
 import { ValuesWatch } from './admission/values-watch.ts';
 import { Workqueue, type QueueLane } from './workqueue.ts';
+import { Dispatch, shareOfKey } from './dispatch.ts';
 import { isTakenIn } from './fleet/taken-in.ts';
 import { Sleepers } from './sleepers.ts';
 
@@ -51,7 +52,8 @@ export interface ControllerOptions {
   readonly logger: Logger;
   readonly metrics: Metrics;
   readonly money: Money;
-  readonly workers: number;
+  /** Passes that may be under way at once for an account, at least. */
+  readonly passesAtOnce: number;
   readonly mode: 'manage' | 'preview';
   /** Nothing can be saved or sent. Objects are rechecked when that ends (`resume`). */
   readonly isSuspended: () => boolean;
@@ -81,14 +83,15 @@ export class Controller {
   readonly #values: ValuesWatch;
   readonly #intake: Intake;
   #hasAdmitted = false;
-  #workers: Promise<void>[] = [];
-  #lostWorkers = 0;
+  readonly #dispatch: Dispatch<ObjectKey>;
 
   constructor(options: ControllerOptions) {
     this.#options = options;
     this.#members = new Members(options);
     this.#values = new ValuesWatch(options.store.digestKey);
-    this.#queue = new Workqueue(options.clock, options.metrics);
+    const shareOf = (key: ObjectKey) => shareOfKey(key, this.#members.accountOf(key), options);
+    this.#queue = new Workqueue(options.clock, options.metrics, { shareOf });
+    this.#dispatch = new Dispatch(this.#queue, (key) => this.#passOnce(key), options.logger);
     this.#intake = new Intake({
       ...options,
       notice: (snapshot) => options.admission.notice(snapshot),
@@ -98,14 +101,14 @@ export class Controller {
   }
 
   start(): void {
-    const { workers, metrics } = this.#options;
-    for (const controller of managedKinds) metrics.workerLimit.set({ controller }, workers);
-    this.#workers = Array.from({ length: workers }, () => this.#work());
+    const { passesAtOnce, metrics } = this.#options;
+    for (const controller of managedKinds) metrics.workerLimit.set({ controller }, passesAtOnce);
+    this.#dispatch.start();
   }
 
   /** No worker has been lost. */
   get alive(): boolean {
-    return this.#lostWorkers === 0;
+    return this.#dispatch.alive;
   }
 
   /** Sets the metrics of work in progress. */
@@ -116,8 +119,7 @@ export class Controller {
   /** Lets passes under way finish, including their requests, and starts no others but those that store counts. */
   async stop(): Promise<void> {
     await this.#intake.stop();
-    await this.#queue.stop();
-    await Promise.all(this.#workers);
+    await this.#dispatch.stop();
     await storeLastCounts(this.#options, (key) => this.#passOnce(key));
   }
 
@@ -311,23 +313,6 @@ export class Controller {
     if (templates.kind !== 'read') return;
     if (![...changedIds].some((id) => templates.items.has(id) && !store.recordOf(id))) return;
     for (const key of this.#members.usersOfBuiltIns(handle)) this.#enqueue(key, 'resync');
-  }
-
-  async #work(): Promise<void> {
-    try {
-      for (;;) {
-        const key = await this.#queue.take();
-        if (key === undefined) return;
-        try {
-          await this.#passOnce(key);
-        } finally {
-          this.#queue.done(key);
-        }
-      }
-    } catch (error) {
-      this.#lostWorkers += 1;
-      this.#options.logger.fatal({ note: messageOf(error), stack: (error as Error).stack }, 'worker lost');
-    }
   }
 
   async #passOnce(key: ObjectKey): Promise<void> {

@@ -7,35 +7,42 @@
  *
  * There are four lanes: new objects first, then edited ones, then those that have moved at the provider, then rechecks. So a new object never
  * waits behind edits, nor an edit behind a resync. To prevent starvation, each fourth key is taken from the slow lanes in turn, and
- * each eighth from what has moved. A new object stays in its lane, whatever adds it again, until it is `settled`.
+ * each eighth from what has moved. A new object stays in its lane, whatever adds it again, until it is `settled`. Within a lane, accounts take
+ * turns, and each has room for so many passes at once (ready-keys.ts).
  *
  * Passes without waits would follow each other without a break, thousands of them after a start. So keys are handed out for 5 ms of
  * one turn of the event loop. Then timers and sockets have their turn: the Lease, heartbeats, health.
  */
 import type { Clock, Timer } from '../base/index.ts';
 import type { Metrics } from '../telemetry/index.ts';
+import { ReadyKeys, lanes, type QueueLane, type Share } from './ready-keys.ts';
 
-export type QueueLane = 'new' | 'edit' | 'moved' | 'resync';
+export type { QueueLane, Share } from './ready-keys.ts';
 
 const ranks: Readonly<Record<QueueLane, number>> = { new: 3, edit: 2, moved: 1, resync: 0 };
-const lanes = ['new', 'edit', 'moved', 'resync'] as const;
 
 const fairness = 4;
 const longestTurnMs = 5;
+
+export interface QueueOptions<Key> {
+  readonly name?: string;
+  readonly shareOf?: (key: Key) => Share;
+}
+
+const everything: Share = { name: '', room: Number.POSITIVE_INFINITY };
 
 export class Workqueue<Key extends string> {
   readonly #clock: Clock;
   readonly #metrics: Metrics;
   readonly #labels: { readonly name: string };
-  /** With the monotonic times since when they have been waiting, or in progress. */
-  readonly #ready: Record<QueueLane, Map<Key, number>> = {
-    new: new Map(),
-    edit: new Map(),
-    moved: new Map(),
-    resync: new Map(),
-  };
+  readonly #shareOf: (key: Key) => Share;
+  readonly #ready = new ReadyKeys<Key>();
   readonly #newcomers = new Set<Key>();
-  readonly #working = new Map<Key, { readonly sinceMs: number; readonly lane: QueueLane }>();
+  /** `sinceMs`: the monotonic time. */
+  readonly #working = new Map<
+    Key,
+    { readonly sinceMs: number; readonly lane: QueueLane; readonly share: string }
+  >();
   readonly #again = new Map<Key, QueueLane>();
   readonly #delayed = new Map<Key, { dueAtMs: number; timer: Timer }>();
   readonly #takers: ((key: Key | undefined) => void)[] = [];
@@ -45,20 +52,21 @@ export class Workqueue<Key extends string> {
   /** When the first key was handed out in this turn of the event loop. Undefined: none was. */
   #turnSinceMs: number | undefined;
 
-  /** `name`: the label in metrics. All kinds share one queue. */
-  constructor(clock: Clock, metrics: Metrics, name = 'fleetkeeper') {
+  /** `name`: the label in metrics. All kinds share one queue. `shareOf`: asked when a key becomes ready. */
+  constructor(
+    clock: Clock,
+    metrics: Metrics,
+    { name = 'fleetkeeper', shareOf = () => everything }: QueueOptions<Key> = {},
+  ) {
     this.#clock = clock;
     this.#metrics = metrics;
     this.#labels = { name };
+    this.#shareOf = shareOf;
   }
 
   /** Number of keys that are ready or in progress. */
   get busy(): number {
-    return this.#depth + this.#working.size;
-  }
-
-  get #depth(): number {
-    return lanes.reduce((sum, lane) => sum + this.#ready[lane].size, 0);
+    return this.#ready.size + this.#working.size;
   }
 
   add(key: Key, asked: QueueLane): void {
@@ -70,12 +78,10 @@ export class Workqueue<Key extends string> {
       if (ranks[lane] >= ranks[this.#again.get(key) ?? 'resync']) this.#again.set(key, lane);
       return;
     }
-    const current = lanes.find((each) => this.#ready[each].has(key));
+    const current = this.#ready.laneOf(key);
     if (current && ranks[current] >= ranks[lane]) return;
-    const sinceMs = current && this.#ready[current].get(key);
-    if (current) this.#ready[current].delete(key);
-    else this.#metrics.queueAdds.inc(this.#labels);
-    this.#ready[lane].set(key, sinceMs ?? this.#clock.monotonicMs());
+    if (!current) this.#metrics.queueAdds.inc(this.#labels);
+    this.#ready.add(key, lane, this.#shareOf(key), this.#clock.monotonicMs());
     this.#setDepth();
     this.#serve();
   }
@@ -119,9 +125,11 @@ export class Workqueue<Key extends string> {
       this.#metrics.workSeconds.observe(this.#labels, (this.#clock.monotonicMs() - work.sinceMs) / 1000);
     }
     this.#working.delete(key);
+    if (work) this.#ready.done(work.share);
     const lane = this.#again.get(key);
     this.#again.delete(key);
     if (lane) this.add(key, lane);
+    else this.#serve();
     this.#notifyIdle();
   }
 
@@ -149,7 +157,7 @@ export class Workqueue<Key extends string> {
     this.#stopped = true;
     for (const { timer } of this.#delayed.values()) timer.cancel();
     this.#delayed.clear();
-    for (const lane of lanes) this.#ready[lane].clear();
+    this.#ready.clear();
     for (const taker of this.#takers.splice(0)) taker(undefined);
     await this.idle();
   }
@@ -164,12 +172,16 @@ export class Workqueue<Key extends string> {
       for (const taker of this.#takers.splice(0)) taker(undefined);
       return;
     }
-    while (this.#takers.length > 0 && this.#depth > 0 && !this.#isTurnOver()) {
-      const next = this.#next();
+    while (this.#takers.length > 0 && lanes.some((lane) => this.#ready.has(lane)) && !this.#isTurnOver()) {
+      const next = this.#ready.next(this.#order());
       if (!next) return;
-      this.#working.set(next.key, { sinceMs: this.#clock.monotonicMs(), lane: next.lane });
+      const { key, lane, share, sinceMs } = next;
+      const nowMs = this.#clock.monotonicMs();
+      this.#taken += 1;
+      this.#metrics.queueSeconds.observe(this.#labels, (nowMs - sinceMs) / 1000);
+      this.#working.set(key, { sinceMs: nowMs, lane, share });
       this.#setDepth();
-      this.#takers.shift()?.(next.key);
+      this.#takers.shift()?.(key);
     }
   }
 
@@ -186,29 +198,17 @@ export class Workqueue<Key extends string> {
     return nowMs - this.#turnSinceMs >= longestTurnMs;
   }
 
-  #next(): { readonly key: Key; readonly lane: QueueLane } | undefined {
-    for (const lane of this.#order()) {
-      for (const [key, sinceMs] of this.#ready[lane]) {
-        this.#ready[lane].delete(key);
-        this.#taken += 1;
-        this.#metrics.queueSeconds.observe(this.#labels, (this.#clock.monotonicMs() - sinceMs) / 1000);
-        return { key, lane };
-      }
-    }
-    return undefined;
-  }
-
   #order(): readonly QueueLane[] {
     const turn = this.#taken + 1;
     if (turn % (2 * fairness) === fairness / 2) return ['moved', 'new', 'edit', 'resync'];
     if (turn % fairness !== 0) return lanes;
     // Without new objects, edits need no turn of their own.
-    const isEditsTurn = this.#ready.new.size > 0 && turn % (2 * fairness) === 0;
+    const isEditsTurn = this.#ready.has('new') && turn % (2 * fairness) === 0;
     return isEditsTurn ? ['edit', 'resync', 'moved', 'new'] : ['resync', 'moved', 'edit', 'new'];
   }
 
   #setDepth(): void {
-    this.#metrics.queueDepth.set(this.#labels, this.#depth);
+    this.#metrics.queueDepth.set(this.#labels, this.#ready.size);
   }
 
   #notifyIdle(): void {

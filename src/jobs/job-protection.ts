@@ -53,7 +53,7 @@ export class JobProtection {
     this.#options = options;
     const { api, clock, metrics, protects = () => true } = options;
     this.#protects = protects;
-    this.#queue = new Workqueue(clock, metrics, 'jobs');
+    this.#queue = new Workqueue(clock, metrics, { name: 'jobs' });
     this.#watches = {
       Job: workloadReflectors(options, 'Job', (change) => this.#moved('Job', change)),
       Pod: protects ? workloadReflectors(options, 'Pod', (change) => this.#moved('Pod', change)) : [],

@@ -44,7 +44,7 @@ import { Announcer } from './notices/announcer.ts';
 import { ReadyLog } from './ready-log.ts';
 import { transportsOfProcess } from './transports.ts';
 
-const workers = 16;
+const passesAtOnce = 16;
 /** Between two looks for commands that were left in the state file. */
 const commandsMs = 1000;
 
@@ -292,7 +292,7 @@ export class Manager {
         stopping: () => this.#stopping,
         commandFlags: this.#options.commandFlags,
       }),
-      workers,
+      passesAtOnce,
       isSuspended: this.#options.isSuspended ?? (() => false),
       isSelected: selects,
       onFailedPass: this.#options.onFailedPass,

@@ -68,7 +68,7 @@ function controllerMetrics(registers: Registry[]) {
     }),
     workerLimit: new Gauge({
       name: 'controller_runtime_max_concurrent_reconciles',
-      help: 'The maximum of concurrent passes, of all kinds together.',
+      help: 'Passes under way at once in one account, of all kinds that send requests together; `requests.concurrency` of an Account may allow more.',
       labelNames: ['controller'],
       registers,
     }),

@@ -6,7 +6,14 @@ import {
   isMutation,
   type RecordedRequest,
 } from '../support/processes/control-plane.ts';
-import { account, createFleet, isInCluster, service, testInFolder } from '../support/processes/fleet.ts';
+import {
+  account,
+  createFleet,
+  isInCluster,
+  service,
+  task,
+  testInFolder,
+} from '../support/processes/fleet.ts';
 import { Front } from '../support/processes/front.ts';
 import {
   eventually,
@@ -240,24 +247,23 @@ test('one service that only the account read does not show is not created a seco
   expect((await plane.requests()).filter(isMutation)).toEqual([]);
 });
 
-test('a rejected key in one account leaves the other alone; so do its limits', async () => {
-  const { plane, front, fleet } = await world();
-  const second = {
+function secondAccount(url: string): object {
+  const credentialsSecretRef = { name: 'second', key: 'apiKey' };
+  return {
     apiVersion: 'fleetkeeper.dev/v1alpha1',
     kind: 'Account',
     metadata: { name: 'second' },
-    spec: {
-      url: front.url,
-      credentialsSecretRef: { name: 'second', key: 'apiKey' },
-      pollSeconds: 1,
-    },
+    spec: { url, credentialsSecretRef, pollSeconds: 1 },
   };
-  const keyOfSecond = (apiKeyOfSecond: string) => ({
-    apiVersion: 'v1',
-    kind: 'Secret',
-    metadata: { name: 'second' },
-    stringData: { apiKey: apiKeyOfSecond },
-  });
+}
+
+function keyOfSecond(key: string): object {
+  return { apiVersion: 'v1', kind: 'Secret', metadata: { name: 'second' }, stringData: { apiKey: key } };
+}
+
+test('a rejected key in one account leaves the other alone; so do its limits', async () => {
+  const { plane, front, fleet } = await world();
+  const second = secondAccount(front.url);
   await fleet.write('account.yaml', documents(plane.url, apiKey));
   await fleet.write('second.yaml', [second, keyOfSecond('wrong')]);
   await fleet.write('web.yaml', [service('one'), service('two', { accountRef: { name: 'second' } })]);
@@ -299,4 +305,30 @@ test('a rejected key in one account leaves the other alone; so do its limits', a
   const seen = front.seen.length;
   await fleet.until('ContainerService/one', 'Ready', 'True');
   expect(front.seen.length).toBe(seen);
+});
+
+test('an account in which many requests wait for an hour holds up no other, and no protection of a task', async () => {
+  const { plane, front, fleet } = await world();
+  await fleet.write('account.yaml', documents(plane.url, apiKey));
+  await fleet.write('second.yaml', [secondAccount(front.url), keyOfSecond(otherKey)]);
+  const inSecond = { accountRef: { name: 'second' } };
+  await fleet.write('web.yaml', [service('web', inSecond)]);
+  fleet.run();
+  await fleet.untilReady(1);
+  const limited = { error: { code: 'rate_limited', message: 'later' } };
+  front.answer = ({ method, path }) =>
+    method === 'POST' && path === '/api/services'
+      ? { status: 429, body: limited, headers: { 'retry-after': '3600' } }
+      : undefined;
+  const many = Array.from({ length: 100 }, (_, at) => service(`more-${at}`, inSecond));
+  await fleet.write('more.yaml', many);
+  const creations = () =>
+    front.seen.filter(({ method, path }) => `${method} ${path}` === 'POST /api/services');
+  await eventually('a refusal', async () => creations().length > 1);
+  await fleet.write('one.yaml', [service('one')]);
+  await fleet.write('task.yaml', [task('epoch')]);
+  await fleet.until('ContainerService/one', 'Ready', 'True');
+  await fleet.until('ProtectedTask/epoch', 'Ready', 'True', 'Held');
+  expect((await servicesOf(plane, apiKey)).map(({ name }) => name)).toEqual(['one']);
+  expect((await servicesOf(plane, otherKey)).map(({ name }) => name)).toEqual(['web']);
 });

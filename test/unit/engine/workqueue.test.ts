@@ -207,6 +207,43 @@ describe('what has moved at the provider', () => {
   });
 });
 
+describe('keys of a share that has no room', () => {
+  const shareOf = (of: string) => ({ name: of.split(' ')[0] ?? '', room: 2 });
+
+  test('hold up nobody else, and come when one of them is done', async () => {
+    queue = new Workqueue(clock, metrics, { shareOf });
+    for (let index = 0; index < 100; index += 1) queue.add(`stuck ${index}`, 'new');
+    queue.add('other 0', 'resync');
+    const taken = [await queue.take(), await queue.take(), await queue.take()];
+    expect(taken).toEqual(['stuck 0', 'stuck 1', 'other 0']);
+    const waiting = queue.take();
+    let next: string | undefined;
+    void waiting.then((one) => (next = one));
+    await settle();
+    expect(next).toBeUndefined();
+    queue.done('stuck 1');
+    await settle();
+    expect(next).toBe('stuck 2');
+  });
+
+  test('are worked on again like all others, and are waited for at a stop', async () => {
+    queue = new Workqueue(clock, metrics, { shareOf });
+    for (const name of ['a 0', 'a 1', 'a 2']) queue.add(name, 'edit');
+    expect([await queue.take(), await queue.take()]).toEqual(['a 0', 'a 1']);
+    queue.add('a 0', 'edit');
+    queue.done('a 0');
+    expect([await queue.take(), queue.busy]).toEqual(['a 2', 3]);
+    let isStopped = false;
+    void queue.stop().then(() => (isStopped = true));
+    queue.done('a 1');
+    await settle();
+    expect(isStopped).toBe(false);
+    queue.done('a 2');
+    await settle();
+    expect([isStopped, queue.busy]).toEqual([true, 0]);
+  });
+});
+
 test('whoever works on a key can ask why', async () => {
   queue.add('a', 'edit');
   queue.add('b', 'resync');

@@ -19,11 +19,7 @@ interface Declared {
 }
 
 const groups: readonly (readonly [string, RegExp, string])[] = [
-  [
-    'Controller',
-    /^controller_runtime_/,
-    'Named as in controller-runtime. `controller` is a kind. One pool of workers serves all kinds.',
-  ],
+  ['Controller', /^controller_runtime_/, 'Named as in controller-runtime. `controller` is a kind.'],
   [
     'Workqueue',
     /^workqueue_/,
