@@ -156,7 +156,7 @@ export const clusterMutants: readonly Mutant<ReplicaSabotage>[] = [
     breaks: 'what is to stay is forgotten while nobody knows whether it was made',
     crowd: 'forged',
     foundBy: ['S13'],
-    seed: 20126,
+    seed: 20142,
     patch: () =>
       replaced(
         Settlement.prototype,

@@ -25,6 +25,19 @@ async function drain(): Promise<string[]> {
   return taken;
 }
 
+/** Takes `turns` keys, and adds two to the lane before each. How many had names that begin with a word. */
+async function takenWhileAdding(of: QueueLane, turns: number): Promise<(word: string) => number> {
+  const taken: string[] = [];
+  for (let index = 0; index < turns; index += 1) {
+    for (const each of ['one', 'other']) queue.add(`${of} ${index} ${each}`, of);
+    const next = (await queue.take()) ?? '';
+    taken.push(next.split(' ')[0] ?? '');
+    queue.settled(next);
+    queue.done(next);
+  }
+  return (word) => taken.filter((each) => each === word).length;
+}
+
 const key = fc.constantFrom('a', 'b', 'c', 'd');
 const lane = fc.constantFrom<QueueLane>('new', 'edit', 'moved', 'resync');
 const step = fc.oneof(
@@ -130,16 +143,8 @@ describe('something new', () => {
       queue.add(`resync ${index}`, 'resync');
       queue.add(`edit ${index}`, 'edit');
     }
-    const taken: string[] = [];
-    for (let index = 0; index < 80; index += 1) {
-      for (const each of ['one', 'other']) queue.add(`new ${index} ${each}`, 'new');
-      const next = (await queue.take()) ?? '';
-      taken.push(next.split(' ')[0] ?? '');
-      queue.settled(next);
-      queue.done(next);
-    }
-    const count = (what: string) => taken.filter((each) => each === what).length;
-    expect([count('new'), count('edit'), count('resync')]).toEqual([60, 10, 10]);
+    const counts = await takenWhileAdding('new', 80);
+    expect([counts('new'), counts('edit'), counts('resync')]).toEqual([60, 10, 10]);
   });
 });
 
@@ -195,15 +200,8 @@ describe('what has moved at the provider', () => {
       queue.add(`resync ${index}`, 'resync');
       queue.add(`moved ${index}`, 'moved');
     }
-    const taken: string[] = [];
-    for (let index = 0; index < 80; index += 1) {
-      for (const each of ['one', 'other']) queue.add(`edit ${index} ${each}`, 'edit');
-      const next = (await queue.take()) ?? '';
-      taken.push(next.split(' ')[0] ?? '');
-      queue.done(next);
-    }
-    const count = (what: string) => taken.filter((each) => each === what).length;
-    expect([count('edit'), count('moved'), count('resync')]).toEqual([50, 10, 20]);
+    const counts = await takenWhileAdding('edit', 80);
+    expect([counts('edit'), counts('moved'), counts('resync')]).toEqual([50, 10, 20]);
   });
 });
 
