@@ -367,6 +367,7 @@ export class ControlApi {
         body: call.body === undefined ? undefined : JSON.stringify(call.body),
         mayLeave: call.method === 'GET' ? undefined : mayAct,
         totalMs: call.totalMs,
+        isHeartbeat: lane === 'heartbeat',
       },
       signal,
     );

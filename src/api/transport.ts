@@ -2,6 +2,7 @@
  * One HTTP exchange over keep-alive connections, with a bound on everything. It knows nothing of the contract; it
  * only distinguishes "not one byte was sent" from "sent, and then nobody knows".
  */
+import PQueue from 'p-queue';
 import { errors, request, type Agent, type Dispatcher } from 'undici';
 import { messageOf, type Clock } from '../base/index.ts';
 import { checkedLookup, forbiddenAddress, neverConnected } from './addresses.ts';
@@ -17,6 +18,8 @@ export interface HttpRequest {
   readonly mayLeave?: (() => boolean) | undefined;
   /** Instead of that of the transport: for an answer that is known to take longer. */
   readonly totalMs?: number | undefined;
+  /** A heartbeat: connections are kept for it. */
+  readonly isHeartbeat?: boolean | undefined;
 }
 
 /** In UTF-8, as it came over the network; a text where there is no network. Long answers are compared by their bytes (quiet-reads.ts). */
@@ -41,6 +44,8 @@ export interface Transport {
 
 export interface TransportLimits {
   readonly connections: number;
+  /** Of these, how many requests other than heartbeats may use. */
+  readonly ordinary: number;
   readonly connectMs: number;
   /** From the first byte sent to the last byte received. */
   readonly totalMs: number;
@@ -48,8 +53,9 @@ export interface TransportLimits {
 }
 
 export const defaultTransportLimits: TransportLimits = {
-  // How many are used is the limiter's business.
+  // How many an account uses is the limiter's business. Those of many accounts may be shared.
   connections: 300,
+  ordinary: 240,
   connectMs: 10_000,
   totalMs: 30_000,
   // An account of 10,000 services. All accounts share the memory of one process.
@@ -73,7 +79,8 @@ export function createTransport(
   /** Why a connection (or its encryption) did not come about: no request can have left on it. */
   const connectErrors = new WeakSet<Error>();
   agent.on('connectionError', (_origin, _targets, error) => connectErrors.add(error));
-  return {
+  const ordinary = new PQueue({ concurrency: limits.ordinary });
+  const transport: Transport = {
     async exchange(exchange, signal) {
       const address = forbiddenAddress(exchange.url, neverConnected);
       if (address !== undefined) return { kind: 'not-sent', reason: refusal(address) };
@@ -113,6 +120,14 @@ export function createTransport(
     },
     close: () => agent.close(),
   };
+  return {
+    ...transport,
+    // What waits here was not sent, and its time has not begun.
+    exchange: (exchange, signal) =>
+      exchange.isHeartbeat
+        ? transport.exchange(exchange, signal)
+        : ordinary.add(() => (signal?.aborted ? heldBack : transport.exchange(exchange, signal))),
+  };
 }
 
 const utf8 = new TextDecoder();
@@ -122,9 +137,11 @@ export function textOf(body: Body): string {
   return typeof body === 'string' ? body : utf8.decode(body);
 }
 
+const heldBack = { kind: 'not-sent', reason: 'it was no longer wanted when its turn came' } as const;
+
 class HeldBack extends Error {
   constructor() {
-    super('it was no longer wanted when its turn came');
+    super(heldBack.reason);
   }
 }
 

@@ -7,6 +7,7 @@
  * If the disk does not confirm, nobody knows what is on it, and another wait would prove nothing. So it is the last one, and nothing
  * becomes durable any more.
  */
+import type { Clock } from './clock.ts';
 import type { EventLoop } from './process.ts';
 
 /** Of a database: where commits go first. */
@@ -22,17 +23,30 @@ export class LogWaits<Commit> {
   readonly #log: Log;
   readonly #crash: EventLoop['crash'];
   readonly #conclude: (commits: readonly Commit[]) => void;
+  readonly #clock: Pick<Clock, 'monotonicMs'>;
   #committed: Commit[] = [];
   #covered: Commit[] = [];
-  #isUnderWay = false;
+  /** Of the wait that is under way, by the monotonic clock. */
+  #sinceMs: number | undefined;
   #isClosed = false;
   #failure: { readonly cause: unknown } | undefined;
 
   /** `conclude` is called with what has become durable, in order; `crash` when that will never happen. */
-  constructor(log: Log, crash: EventLoop['crash'], conclude: (commits: readonly Commit[]) => void) {
+  constructor(
+    log: Log,
+    clock: Pick<Clock, 'monotonicMs'>,
+    crash: EventLoop['crash'],
+    conclude: (commits: readonly Commit[]) => void,
+  ) {
     this.#log = log;
+    this.#clock = clock;
     this.#crash = crash;
     this.#conclude = conclude;
+  }
+
+  /** For how long the disk has been waited for. */
+  get waitMs(): number {
+    return this.#sinceMs === undefined ? 0 : this.#clock.monotonicMs() - this.#sinceMs;
   }
 
   /** What is not durable yet, and was committed last. */
@@ -65,25 +79,25 @@ export class LogWaits<Commit> {
   close(): void {
     this.#isClosed = true;
     // Another thread waits with the number of this file, which the next file that is opened would get.
-    if (!this.#isUnderWay) this.#log.close();
+    if (this.#sinceMs === undefined) this.#log.close();
   }
 
   #begin(): void {
-    if (this.#isUnderWay || this.#failure || this.#committed.length === 0) return;
-    this.#isUnderWay = true;
+    if (this.#sinceMs !== undefined || this.#failure || this.#committed.length === 0) return;
+    this.#sinceMs = this.#clock.monotonicMs();
     this.#covered = this.#committed;
     this.#committed = [];
     this.#log.onDisk().then(
       () => this.#confirmed(),
       (error: unknown) => {
-        this.#isUnderWay = false;
+        this.#sinceMs = undefined;
         this.#fail(error);
       },
     );
   }
 
   #confirmed(): void {
-    this.#isUnderWay = false;
+    this.#sinceMs = undefined;
     if (this.#isClosed) return this.#log.close();
     const durable = this.#covered;
     this.#covered = [];

@@ -10,7 +10,7 @@ export type Row = Record<string, SQLOutputValue>;
 export type Parameters = Readonly<Record<string, SQLInputValue>>;
 
 /**
- * A SQLite database in WAL mode whose commits are durable when they return (`synchronous = FULL`): after a
+ * A SQLite database in WAL mode whose commits are durable when they return (`synchronous = FULL`), unless `leaveWaits` was called: after a
  * kill -9 or a power cut, what was acknowledged is there. The file is readable by its owner only.
  */
 export class Sqlite {
@@ -73,26 +73,42 @@ export class Sqlite {
 
   /**
    * From now on, a commit returns before it is on the disk, and the caller waits for the log. All that SQLite leaves out with `NORMAL` is
-   * this wait: it still has those before and after it moves the log into the file. Undefined: the database has no log, and nothing changes.
+   * this wait: it still has those before and after it moves the log into the file, about every 1,000 pages. Undefined: the database has no
+   * log, and nothing changes.
    */
   leaveWaits(toDisk: (fileDescriptor: number) => Promise<void>): Log | undefined {
     if (this.get('PRAGMA journal_mode')?.['journal_mode'] !== 'wal') return undefined;
-    const fileDescriptor = openSync(`${this.file}-wal`, 'r+');
+    // Linux reports a failed write once for each descriptor, so a thread and a call have one each.
+    const [forThreads, forCalls] = [this.#openLog(), this.#openLog()];
     this.#database.exec('PRAGMA synchronous = NORMAL;');
     return {
       onDisk: () =>
-        toDisk(fileDescriptor).catch((error: unknown) => {
+        toDisk(forThreads).catch((error: unknown) => {
           throw this.#unconfirmed(error);
         }),
       sync: () => {
         try {
-          fdatasyncSync(fileDescriptor);
+          fdatasyncSync(forCalls);
         } catch (error) {
           throw this.#unconfirmed(error);
         }
       },
-      close: () => closeSync(fileDescriptor),
+      close: () => {
+        closeSync(forThreads);
+        closeSync(forCalls);
+      },
     };
+  }
+
+  #openLog(): number {
+    const log = `${this.file}-wal`;
+    try {
+      return openSync(log, 'r+');
+    } catch (error) {
+      const remedy =
+        'check that this user may write there, and how many files a process may open (ulimit -n)';
+      throw new UserError(`can't open the log of the database, ${log}: ${messageOf(error)}`, remedy, error);
+    }
   }
 
   #unconfirmed(error: unknown): UserError {

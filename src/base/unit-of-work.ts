@@ -24,6 +24,7 @@
  *
  * After a failed sync nobody knows whether the group is on the disk. Nothing is answered; the process ends.
  */
+import { systemClock, type Clock } from './clock.ts';
 import { invariant } from './invariant.ts';
 import { LogWaits, type Log } from './log-waits.ts';
 import type { EventLoop } from './process.ts';
@@ -53,12 +54,12 @@ export class UnitOfWork {
   #around = (commit: () => void) => commit();
 
   /** `log`: of the database, if its commits don't wait for the disk. */
-  constructor(database: Sqlite, loop: EventLoop, log?: Log) {
+  constructor(database: Sqlite, loop: EventLoop, log?: Log, clock: Clock = systemClock) {
     this.#database = database;
     this.#loop = loop;
     const crash: EventLoop['crash'] = (error) => loop.crash(error);
     this.#waits =
-      log && new LogWaits(log, crash, (groups) => groups.forEach((group) => this.#conclude(group)));
+      log && new LogWaits(log, clock, crash, (groups) => groups.forEach((group) => this.#conclude(group)));
   }
 
   /** Runs `work` at once. Resolves with its result, or rejects with what it threw, when that is durable. */
@@ -95,6 +96,11 @@ export class UnitOfWork {
     } finally {
       this.#waits?.close();
     }
+  }
+
+  /** For how long the disk has been waited for, in milliseconds. */
+  get diskWaitMs(): number {
+    return this.#waits?.waitMs ?? 0;
   }
 
   /** Whether everything in memory and database is durable. */

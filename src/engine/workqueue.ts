@@ -5,23 +5,20 @@
  *     (absent) ── add ──> ready ── take ──> working ── done ──> (absent)
  *        └─ addAfter ─> delayed ── due ──> ready    └─ added meanwhile: ready again
  *
- * There are four lanes: new objects first, then edited ones, then those that have moved at the provider, then rechecks. So a new object never
- * waits behind edits, nor an edit behind a resync. To prevent starvation, each fourth key is taken from the slow lanes in turn, and
- * each eighth from what has moved. A new object stays in its lane, whatever adds it again, until it is `settled`. Within a lane, accounts take
- * turns, and each has room for so many passes at once (ready-keys.ts).
+ * There are four lanes, so a new object never waits behind edits, nor an edit behind a resync. Each account has room for so many passes at
+ * once, and accounts take turns (ready-keys.ts). A new object stays in its lane, whatever adds it again, until it is `settled`.
  *
  * Passes without waits would follow each other without a break, thousands of them after a start. So keys are handed out for 5 ms of
  * one turn of the event loop. Then timers and sockets have their turn: the Lease, heartbeats, health.
  */
 import type { Clock, Timer } from '../base/index.ts';
 import type { Metrics } from '../telemetry/index.ts';
-import { ReadyKeys, lanes, type QueueLane, type Share } from './ready-keys.ts';
+import { ReadyKeys, type QueueLane, type Share } from './ready-keys.ts';
 
 export type { QueueLane, Share } from './ready-keys.ts';
 
 const ranks: Readonly<Record<QueueLane, number>> = { new: 3, edit: 2, moved: 1, resync: 0 };
 
-const fairness = 4;
 const longestTurnMs = 5;
 
 export interface QueueOptions<Key> {
@@ -47,7 +44,6 @@ export class Workqueue<Key extends string> {
   readonly #delayed = new Map<Key, { dueAtMs: number; timer: Timer }>();
   readonly #takers: ((key: Key | undefined) => void)[] = [];
   readonly #idleWaiters: (() => void)[] = [];
-  #taken = 0;
   #stopped = false;
   /** When the first key was handed out in this turn of the event loop. Undefined: none was. */
   #turnSinceMs: number | undefined;
@@ -79,9 +75,10 @@ export class Workqueue<Key extends string> {
       return;
     }
     const current = this.#ready.laneOf(key);
-    if (current && ranks[current] >= ranks[lane]) return;
     if (!current) this.#metrics.queueAdds.inc(this.#labels);
-    this.#ready.add(key, lane, this.#shareOf(key), this.#clock.monotonicMs());
+    // Its account may be another one by now.
+    const next = current && ranks[current] >= ranks[lane] ? current : lane;
+    this.#ready.add(key, next, this.#shareOf(key), this.#clock.monotonicMs());
     this.#setDepth();
     this.#serve();
   }
@@ -126,6 +123,8 @@ export class Workqueue<Key extends string> {
     }
     this.#working.delete(key);
     if (work) this.#ready.done(work.share);
+    // What its account allows may have changed.
+    this.#ready.resize(this.#shareOf(key));
     const lane = this.#again.get(key);
     this.#again.delete(key);
     if (lane) this.add(key, lane);
@@ -172,12 +171,11 @@ export class Workqueue<Key extends string> {
       for (const taker of this.#takers.splice(0)) taker(undefined);
       return;
     }
-    while (this.#takers.length > 0 && lanes.some((lane) => this.#ready.has(lane)) && !this.#isTurnOver()) {
-      const next = this.#ready.next(this.#order());
+    while (this.#takers.length > 0 && this.#ready.hasNext && !this.#isTurnOver()) {
+      const next = this.#ready.next();
       if (!next) return;
       const { key, lane, share, sinceMs } = next;
       const nowMs = this.#clock.monotonicMs();
-      this.#taken += 1;
       this.#metrics.queueSeconds.observe(this.#labels, (nowMs - sinceMs) / 1000);
       this.#working.set(key, { sinceMs: nowMs, lane, share });
       this.#setDepth();
@@ -196,15 +194,6 @@ export class Workqueue<Key extends string> {
       });
     }
     return nowMs - this.#turnSinceMs >= longestTurnMs;
-  }
-
-  #order(): readonly QueueLane[] {
-    const turn = this.#taken + 1;
-    if (turn % (2 * fairness) === fairness / 2) return ['moved', 'new', 'edit', 'resync'];
-    if (turn % fairness !== 0) return lanes;
-    // Without new objects, edits need no turn of their own.
-    const isEditsTurn = this.#ready.has('new') && turn % (2 * fairness) === 0;
-    return isEditsTurn ? ['edit', 'resync', 'moved', 'new'] : ['resync', 'moved', 'edit', 'new'];
   }
 
   #setDepth(): void {

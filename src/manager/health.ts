@@ -1,6 +1,7 @@
 /** Liveness and readiness of the manager. */
 import { entryOf } from '../reasons/index.ts';
 import type { AccountHandle, Controller } from '../engine/index.ts';
+import type { StateStore } from '../state/index.ts';
 
 export interface HealthCheck {
   readonly name: string;
@@ -8,13 +9,25 @@ export interface HealthCheck {
   readonly problem: string | undefined;
 }
 
+/** A disk that takes longer is gone, as a network disk may be: nothing is recorded or sent any more. */
+const longestDiskWaitMs = 60_000;
+
 /** A manager that fails one of these should be restarted. */
-export function livenessChecks(controller: Controller | undefined): HealthCheck[] {
+export function livenessChecks(
+  controller: Controller | undefined,
+  { diskWaitMs }: Pick<StateStore, 'diskWaitMs'>,
+): HealthCheck[] {
   const lost = controller !== undefined && !controller.alive;
   return [
     { name: 'event-loop', problem: undefined },
     { name: 'workers', problem: lost ? 'a worker was lost because of a defect; see the log' : undefined },
+    ...(diskWaitMs === undefined ? [] : [{ name: 'state-file', problem: diskProblem(diskWaitMs) }]),
   ];
+}
+
+function diskProblem(waitMs: number): string | undefined {
+  if (waitMs <= longestDiskWaitMs) return undefined;
+  return `the disk has not confirmed a write for ${Math.round(waitMs / 1000)} s`;
 }
 
 /** The source has been read. */

@@ -132,7 +132,7 @@ export class Manager {
 
   /** Checks whose failure calls for a restart. */
   get liveness(): readonly HealthCheck[] {
-    return livenessChecks(this.#controller);
+    return livenessChecks(this.#controller, this.#options.store);
   }
 
   /** Checks whose failure means that it can't serve yet. */

@@ -55,6 +55,7 @@ export function openState(
       // A table that is not read at the start could be damaged, too. The first write there would fail, hours later.
       database.check();
       prepare(database, random, owner);
+      const content = load(database, owner);
       const work = new UnitOfWork(database, loop, loop.toDisk && database.leaveWaits(loop.toDisk));
       const close = () => {
         try {
@@ -63,7 +64,7 @@ export function openState(
           database.close();
         }
       };
-      return { store: new SqliteStore(database, work, owner), close };
+      return { store: new SqliteStore(database, work, content), close };
     });
   } catch (error) {
     database.close();
@@ -165,14 +166,17 @@ class SqliteStore extends MemoryStore implements StateStore {
   readonly #identity: string;
   #commitsOfOthers: number | undefined;
 
-  constructor(database: Sqlite, work: UnitOfWork, owner: OwnerChoice) {
-    const content = load(database, owner);
+  constructor(database: Sqlite, work: UnitOfWork, content: ReturnType<typeof load>) {
     const { identity, records, intents, pins, prices, left, capacity, revisions } = content;
     super(identity, records, intents, pins, prices, left, capacity, revisions);
     this.keepPlanFiles(content.planFiles);
     this.#database = database;
     this.#work = work;
     this.#identity = identityOf(database.file);
+  }
+
+  get diskWaitMs(): number {
+    return this.#work.diskWaitMs;
   }
 
   override saveAll(records: readonly ObjectRecord[]): Promise<void> {

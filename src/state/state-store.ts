@@ -10,6 +10,8 @@ import type { OwnerRevision } from './revisions.ts';
 
 /** Stores records and intents. Reads are answered from memory. A write is durable when its promise resolves. */
 export interface StateStore {
+  /** For how long the disk has not answered, in milliseconds. Undefined: there is none. */
+  readonly diskWaitMs?: number;
   /** The owner that the marks of this state carry. */
   readonly ownerName: string;
   /** An operator has confirmed the owner: what carries its mark is managed. */

@@ -16,6 +16,30 @@ afterEach(async () => {
   await transport.close();
 });
 
+test('heartbeats have connections that no other request takes, and what waits for one was not sent', async () => {
+  const isHeld = ({ path }: { readonly path: string }) => path === '/held';
+  await using server = await serve((response, request) => {
+    if (!isHeld(request)) response.end('{}');
+  });
+  const limits = { ...defaultTransportLimits, connections: 3, ordinary: 2, totalMs: 1000 };
+  await using transports = new AsyncDisposableStack();
+  const shared = createTransport(clock, limits);
+  transports.defer(() => shared.close());
+  const held = [1, 2].map(() => shared.exchange(get(`${server.url}/held`)));
+  while (server.requests.filter(isHeld).length < 2) {
+    await shared.exchange({ ...post(server.url, '{}'), isHeartbeat: true });
+  }
+  const stop = new AbortController();
+  const waiting = shared.exchange(post(server.url, '{"a":1}'), stop.signal);
+  expect(await shared.exchange({ ...post(server.url, '{}'), isHeartbeat: true })).toMatchObject({
+    kind: 'reply',
+  });
+  stop.abort();
+  await clock.advance(1000);
+  expect((await Promise.all(held)).map(({ kind }) => kind)).toEqual(['unknown', 'unknown']);
+  expect((await waiting).kind).toBe('not-sent');
+});
+
 describe('what was certainly not sent', () => {
   test('a refused connection', async () => {
     const answer = await transport.exchange(post(`http://127.0.0.1:${await freePort()}/`, '{}'));

@@ -1,7 +1,7 @@
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { LogWaits, type Log } from '../../../src/base/log-waits.ts';
-import { settle } from '../../support/manual-clock.ts';
+import { ManualClock, settle } from '../../support/manual-clock.ts';
 
 /** A disk that takes what is written when it is told to. */
 class SlowDisk implements Log {
@@ -44,8 +44,10 @@ function world() {
   const disk = new SlowDisk();
   const crashes: unknown[] = [];
   const durable: number[] = [];
+  const clock = new ManualClock();
   const waits = new LogWaits<number>(
     disk,
+    clock,
     (error) => crashes.push(error),
     (commits) => {
       for (const commit of commits) expect(commit).toBeLessThanOrEqual(disk.onIt);
@@ -56,7 +58,7 @@ function world() {
     disk.written += 1;
     waits.add(disk.written);
   };
-  return { disk, crashes, durable, waits, commit };
+  return { clock, disk, crashes, durable, waits, commit };
 }
 
 const upTo = (count: number) => Array.from({ length: count }, (_, at) => at + 1);
@@ -95,6 +97,23 @@ test('what is committed during a wait is covered by one more, however much that 
   disk.confirm();
   await settle();
   expect(durable).toEqual(upTo(100));
+});
+
+test('how long the disk has been waited for is known', async () => {
+  const { clock, disk, waits, commit } = world();
+  expect(waits.waitMs).toBe(0);
+  commit();
+  await clock.advance(700);
+  commit();
+  expect(waits.waitMs).toBe(700);
+  disk.confirm();
+  await settle();
+  expect(waits.waitMs).toBe(0);
+  await clock.advance(50);
+  expect(waits.waitMs).toBe(50);
+  disk.confirm();
+  await settle();
+  expect(waits.waitMs).toBe(0);
 });
 
 describe('a disk that does not confirm', () => {

@@ -213,7 +213,7 @@ describe('keys of a share that has no room', () => {
     for (let index = 0; index < 100; index += 1) queue.add(`stuck ${index}`, 'new');
     queue.add('other 0', 'resync');
     const taken = [await queue.take(), await queue.take(), await queue.take()];
-    expect(taken).toEqual(['stuck 0', 'stuck 1', 'other 0']);
+    expect(taken).toEqual(['stuck 0', 'other 0', 'stuck 1']);
     const waiting = queue.take();
     let next: string | undefined;
     void waiting.then((one) => (next = one));
@@ -222,6 +222,18 @@ describe('keys of a share that has no room', () => {
     queue.done('stuck 1');
     await settle();
     expect(next).toBe('stuck 2');
+  });
+
+  test('wait no more when they are of another share', async () => {
+    const shares = new Map<string, string>();
+    const current = (of: string) => ({ name: shares.get(of) ?? 'stuck', room: 1 });
+    queue = new Workqueue(clock, metrics, { shareOf: current });
+    for (const name of ['a', 'b', 'c']) queue.add(name, 'new');
+    expect(await queue.take()).toBe('a');
+    const waiting = queue.take();
+    shares.set('c', 'other');
+    queue.add('c', 'edit');
+    expect(await waiting).toBe('c');
   });
 
   test('are worked on again like all others, and are waited for at a stop', async () => {

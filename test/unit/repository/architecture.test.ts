@@ -25,7 +25,10 @@ const table: Readonly<Record<string, Row>> = {
   telemetry: { packages: ['pino', 'prom-client'] },
   api: { rooms: ['base', 'telemetry'], packages: ['zod', 'undici', 'p-queue'] },
   actions: { rooms: ['base', 'reasons'], types: ['api'] },
-  kubernetes: { rooms: ['base', 'resources', 'telemetry'], packages: ['@kubernetes/client-node', 'undici'] },
+  kubernetes: {
+    rooms: ['base', 'resources', 'telemetry'],
+    packages: ['@kubernetes/client-node', 'undici', 'p-queue'],
+  },
   state: { rooms: ['actions', 'base', 'kubernetes', 'reasons', 'resources'] },
   desired: {
     rooms: ['base', 'kubernetes', 'resources', 'telemetry'],
