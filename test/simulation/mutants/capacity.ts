@@ -26,7 +26,7 @@ export const capacity: readonly Mutant[] = [
     breaks: 'a request that has waited is sent although its demand has become scarce',
     foundBy,
     crowd,
-    seed: 31,
+    seed: 89,
     patch: () => replaced(CapacityMemory.prototype, 'mayStill', () => () => true),
   },
   {
