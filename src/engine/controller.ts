@@ -33,7 +33,7 @@ import type { Reconciler } from './reconciler.ts';
 import { objectsOfJob } from './fleet/jobs.ts';
 import { ValuesWatch } from './admission/values-watch.ts';
 import { Workqueue, type QueueLane } from './workqueue.ts';
-import { Dispatch, shareOfKey } from './dispatch.ts';
+import { Dispatch, shareOfKey, shareOfRequests } from './dispatch.ts';
 import { isTakenIn } from './fleet/taken-in.ts';
 import { Sleepers } from './sleepers.ts';
 
@@ -91,7 +91,7 @@ export class Controller {
     this.#values = new ValuesWatch(options.store.digestKey);
     const shareOf = (key: ObjectKey) => shareOfKey(key, this.#members.accountOf(key), options);
     this.#queue = new Workqueue(options.clock, options.metrics, { shareOf });
-    this.#dispatch = new Dispatch(this.#queue, (key) => this.#passOnce(key), options.logger);
+    this.#dispatch = new Dispatch(this.#queue, (key) => this.#passOnce(key), options);
     this.#intake = new Intake({
       ...options,
       notice: (snapshot) => options.admission.notice(snapshot),
@@ -280,6 +280,7 @@ export class Controller {
   }
 
   #recheckAll(handle: AccountHandle | undefined): void {
+    if (handle) this.#queue.resize(shareOfRequests(handle, this.#options.passesAtOnce));
     const keys = handle ? this.#members.of(handle) : this.#options.store.everyKey();
     for (const key of keys) this.#enqueue(key, 'resync');
   }

@@ -1,5 +1,12 @@
-/** Begins a pass for each key of the workqueue, and defines which of them may be under way at the same time. */
-import { messageOf } from '../base/index.ts';
+/**
+ * Begins a pass for each key of the workqueue, and defines which of them may be under way at the same time.
+ *
+ *     begun ──(it has ended, or has lasted 250 ms)──> another one may begin
+ *
+ * Passes that have work to do are few at a time: with more of them, each takes longer, and so do the turns of the event loop in which heartbeats
+ * are sent. One that lasts longer waits for somebody, and is no reason for others not to begin.
+ */
+import { messageOf, type Clock } from '../base/index.ts';
 import { parseObjectKey, type ObjectKey } from '../resources/index.ts';
 import type { Logger } from '../telemetry/index.ts';
 import type { AccountHandle } from './accounts.ts';
@@ -24,24 +31,34 @@ export function shareOfKey(
   if (!account || !kinds[parseObjectKey(key).kind].remote) {
     return { name: account?.name ?? '', room: passesAtOnce };
   }
-  const room = Math.max(passesAtOnce, account.spec.requests.concurrency);
-  return { name: `requests of ${account.name}`, room };
+  return shareOfRequests(account, passesAtOnce);
 }
 
-/** Several passes begin in a row, so the code of one stage is at hand for the next of them: one by one, a plan took a twentieth longer. */
-const begunInRow = 16;
+/** Of the passes that may send requests. */
+export function shareOfRequests({ name, spec }: AccountHandle, passesAtOnce: number): Share {
+  return { name: `requests of ${name}`, room: Math.max(passesAtOnce, spec.requests.concurrency) };
+}
+
+const busyAtOnce = 48;
+const longMs = 250;
 
 export class Dispatch<Key extends string> {
   readonly #queue: Workqueue<Key>;
   readonly #pass: (key: Key) => Promise<void>;
   readonly #logger: Logger;
+  readonly #clock: Clock;
   #takers: Promise<void>[] = [];
   #lost = 0;
 
-  constructor(queue: Workqueue<Key>, pass: (key: Key) => Promise<void>, logger: Logger) {
+  constructor(
+    queue: Workqueue<Key>,
+    pass: (key: Key) => Promise<void>,
+    { logger, clock }: { readonly logger: Logger; readonly clock: Clock },
+  ) {
     this.#queue = queue;
     this.#pass = pass;
     this.#logger = logger;
+    this.#clock = clock;
   }
 
   /** No pass has ended in a way that none may. */
@@ -50,7 +67,7 @@ export class Dispatch<Key extends string> {
   }
 
   start(): void {
-    this.#takers = Array.from({ length: begunInRow }, () => this.#take());
+    this.#takers = Array.from({ length: busyAtOnce }, () => this.#take());
   }
 
   /** Begins no more passes. Resolves when those under way have ended. */
@@ -61,8 +78,15 @@ export class Dispatch<Key extends string> {
 
   async #take(): Promise<void> {
     for (let key = await this.#queue.take(); key !== undefined; key = await this.#queue.take()) {
-      void this.#work(key);
+      await this.#busyWith(this.#work(key));
     }
+  }
+
+  async #busyWith(work: Promise<void>): Promise<void> {
+    const long = Promise.withResolvers<void>();
+    const timer = this.#clock.after(longMs, long.resolve);
+    await Promise.race([work, long.promise]);
+    timer.cancel();
   }
 
   async #work(key: Key): Promise<void> {

@@ -75,11 +75,18 @@ export class Workqueue<Key extends string> {
       return;
     }
     const current = this.#ready.laneOf(key);
+    if (current && ranks[lane] < ranks.edit && ranks[current] >= ranks[lane]) return;
     if (!current) this.#metrics.queueAdds.inc(this.#labels);
-    // Its account may be another one by now.
+    // With an edit, its account may be another one.
     const next = current && ranks[current] >= ranks[lane] ? current : lane;
     this.#ready.add(key, next, this.#shareOf(key), this.#clock.monotonicMs());
     this.#setDepth();
+    this.#serve();
+  }
+
+  /** The share may have more room now, or less. */
+  resize(share: Share): void {
+    this.#ready.resize(share);
     this.#serve();
   }
 
@@ -123,8 +130,6 @@ export class Workqueue<Key extends string> {
     }
     this.#working.delete(key);
     if (work) this.#ready.done(work.share);
-    // What its account allows may have changed.
-    this.#ready.resize(this.#shareOf(key));
     const lane = this.#again.get(key);
     this.#again.delete(key);
     if (lane) this.add(key, lane);

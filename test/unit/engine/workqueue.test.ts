@@ -236,6 +236,15 @@ describe('keys of a share that has no room', () => {
     expect(await waiting).toBe('c');
   });
 
+  test('come at once when it is given more', async () => {
+    queue = new Workqueue(clock, metrics, { shareOf });
+    for (const name of ['a 0', 'a 1', 'a 2']) queue.add(name, 'edit');
+    const taken = [await queue.take(), await queue.take()];
+    const waiting = queue.take();
+    queue.resize({ name: 'a', room: 3 });
+    expect([...taken, await waiting]).toEqual(['a 0', 'a 1', 'a 2']);
+  });
+
   test('are worked on again like all others, and are waited for at a stop', async () => {
     queue = new Workqueue(clock, metrics, { shareOf });
     for (const name of ['a 0', 'a 1', 'a 2']) queue.add(name, 'edit');
