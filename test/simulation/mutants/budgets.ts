@@ -208,7 +208,7 @@ export const budgets: readonly Mutant[] = [
     breaks: 'work in a service is not seen before it is stopped for a budget',
     foundBy: ['BI3', 'S5'],
     crowd: 'budgeted',
-    seed: 7,
+    seed: 47,
     patch: () => {
       const undo = [
         replaced(

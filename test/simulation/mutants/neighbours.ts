@@ -25,7 +25,7 @@ export const neighbours: readonly Mutant[] = [
     breaks: 'a service is deleted for a volume that another one keeps',
     foundBy: ['S23'],
     crowd: 'neighbours',
-    seed: 15,
+    seed: 19,
     patch: () => replaced(Exchanges.prototype, 'obstacle', () => () => undefined),
   },
   {
@@ -61,7 +61,7 @@ export const neighbours: readonly Mutant[] = [
     breaks: 'a place is another one although it is written as it is shown',
     foundBy: ['S23'],
     crowd: 'neighbours',
-    seed: 6,
+    seed: 9,
     patch: () => {
       const elsewhere = (service: wire.Service) => ({ ...service, geography: 'elsewhere' });
       const undo = [
