@@ -2,7 +2,6 @@
  * One HTTP exchange over keep-alive connections, with a bound on everything. It knows nothing of the contract; it
  * only distinguishes "not one byte was sent" from "sent, and then nobody knows".
  */
-import PQueue from 'p-queue';
 import { errors, request, type Agent, type Dispatcher } from 'undici';
 import { messageOf, type Clock } from '../base/index.ts';
 import { checkedLookup, forbiddenAddress, neverConnected } from './addresses.ts';
@@ -44,8 +43,8 @@ export interface Transport {
 
 export interface TransportLimits {
   readonly connections: number;
-  /** Of these, how many requests other than heartbeats may use. */
-  readonly ordinary: number;
+  /** Besides, for heartbeats alone. */
+  readonly heartbeats: number;
   readonly connectMs: number;
   /** From the first byte sent to the last byte received. */
   readonly totalMs: number;
@@ -55,7 +54,7 @@ export interface TransportLimits {
 export const defaultTransportLimits: TransportLimits = {
   // How many an account uses is the limiter's business. Those of many accounts may be shared.
   connections: 300,
-  ordinary: 240,
+  heartbeats: 64,
   connectMs: 10_000,
   totalMs: 30_000,
   // An account of 10,000 services. All accounts share the memory of one process.
@@ -70,21 +69,29 @@ export function createTransport(
   limits: TransportLimits = defaultTransportLimits,
   idle = new IdleConnections(mostIdleConnections),
 ): Transport {
-  const agent = idle.agent({
-    connections: limits.connections,
+  const options = {
     pipelining: 1,
     connect: { timeout: limits.connectMs, lookup: checkedLookup(neverConnected, refusal) },
     maxResponseSize: limits.bodyBytes,
-  });
+  };
+  const ordinary = idle.agent({ ...options, connections: limits.connections });
+  const heartbeats = idle.agent({ ...options, connections: limits.heartbeats });
   /** Why a connection (or its encryption) did not come about: no request can have left on it. */
   const connectErrors = new WeakSet<Error>();
-  agent.on('connectionError', (_origin, _targets, error) => connectErrors.add(error));
-  const ordinary = new PQueue({ concurrency: limits.ordinary });
-  const transport: Transport = {
+  for (const agent of [ordinary, heartbeats]) {
+    agent.on('connectionError', (_origin, _targets, error) => connectErrors.add(error));
+  }
+  return {
     async exchange(exchange, signal) {
       const address = forbiddenAddress(exchange.url, neverConnected);
       if (address !== undefined) return { kind: 'not-sent', reason: refusal(address) };
-      const { totalMs = limits.totalMs } = exchange;
+      const { totalMs = limits.totalMs, mayLeave } = exchange;
+      const agent = exchange.isHeartbeat ? heartbeats : ordinary;
+      let hasBegun = false;
+      const begin = () => {
+        if (mayLeave?.() === false) throw new HeldBack();
+        hasBegun = true;
+      };
       const deadline = new AbortController();
       const timer = clock.after(totalMs, () => deadline.abort());
       try {
@@ -94,7 +101,7 @@ export function createTransport(
           method: exchange.method,
           headers: exchange.headers,
           body: exchange.body ?? null,
-          dispatcher: exchange.mayLeave ? gated(agent, exchange.mayLeave) : agent,
+          dispatcher: gated(agent, begin),
           signal: signal ? AbortSignal.any([signal, deadline.signal]) : deadline.signal,
         });
         const retryAfter = response.headers['retry-after'];
@@ -105,6 +112,9 @@ export function createTransport(
           body: await response.body.bytes(),
         };
       } catch (error) {
+        if (deadline.signal.aborted && !hasBegun) {
+          return { kind: 'not-sent', reason: `no connection was free within ${totalMs / 1000} s` };
+        }
         if (deadline.signal.aborted) {
           return { kind: 'unknown', reason: `no complete answer within ${totalMs / 1000} s` };
         }
@@ -118,15 +128,9 @@ export function createTransport(
         timer.cancel();
       }
     },
-    close: () => agent.close(),
-  };
-  return {
-    ...transport,
-    // What waits here was not sent, and its time has not begun.
-    exchange: (exchange, signal) =>
-      exchange.isHeartbeat
-        ? transport.exchange(exchange, signal)
-        : ordinary.add(() => (signal?.aborted ? heldBack : transport.exchange(exchange, signal))),
+    close: async () => {
+      await Promise.all([ordinary.close(), heartbeats.close()]);
+    },
   };
 }
 
@@ -137,21 +141,19 @@ export function textOf(body: Body): string {
   return typeof body === 'string' ? body : utf8.decode(body);
 }
 
-const heldBack = { kind: 'not-sent', reason: 'it was no longer wanted when its turn came' } as const;
-
 class HeldBack extends Error {
   constructor() {
-    super(heldBack.reason);
+    super('it was no longer wanted when its turn came');
   }
 }
 
 /** undici calls `onRequestStart` in the turn of the event loop in which it writes the head of the request. */
-function gated(agent: Agent, mayLeave: () => boolean): Dispatcher {
+function gated(agent: Agent, begin: () => void): Dispatcher {
   return agent.compose(
     (dispatch) => (options, handler) =>
       dispatch(options, {
         onRequestStart(controller, context) {
-          if (!mayLeave()) throw new HeldBack();
+          begin();
           handler.onRequestStart?.(controller, context);
         },
         onResponseStart: (...given) => handler.onResponseStart?.(...given),

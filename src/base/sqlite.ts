@@ -79,7 +79,8 @@ export class Sqlite {
   leaveWaits(toDisk: (fileDescriptor: number) => Promise<void>): Log | undefined {
     if (this.get('PRAGMA journal_mode')?.['journal_mode'] !== 'wal') return undefined;
     // Linux reports a failed write once for each descriptor, so a thread and a call have one each.
-    const [forThreads, forCalls] = [this.#openLog(), this.#openLog()];
+    const forThreads = this.#openLog();
+    const forCalls = this.#openLog();
     this.#database.exec('PRAGMA synchronous = NORMAL;');
     return {
       onDisk: () =>

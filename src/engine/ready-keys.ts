@@ -78,7 +78,7 @@ export class ReadyKeys<Key> {
   add(key: Key, lane: QueueLane, share: Share, nowMs: number): void {
     const before = this.#places.get(key);
     const line = this.#lineOf(share);
-    if (before?.line === line && before.lane === lane) return;
+    if (before?.line === line && before.lane === lane) return this.#sort(line);
     const sinceMs = before?.line.keys[before.lane].get(key) ?? nowMs;
     if (before) this.#remove(key, before.line, before.lane);
     line.keys[lane].set(key, sinceMs);

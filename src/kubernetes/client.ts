@@ -1,5 +1,4 @@
 /** The Kubernetes API over the network: one method, one request; nothing is repeated here. */
-import PQueue from 'p-queue';
 import type { ClusterAccess } from './access.ts';
 import {
   Connection,
@@ -36,9 +35,6 @@ export interface ClientOptions extends Omit<ConnectionOptions, 'limits'> {
   readonly limits?: Partial<Limits>;
 }
 
-/** Of all passes, so that a slow server is not given ever more of them. A Lease is no patch, and does not wait. */
-const patchesAtOnce = 32;
-
 /** Under this name the API server records which fields Fleetkeeper owns. */
 export const fieldManager = 'fleetkeeper';
 
@@ -59,7 +55,6 @@ class Client implements KubernetesApi {
   readonly namespace: string;
   readonly #connection: Connection;
   readonly #server: string;
-  readonly #patches = new PQueue({ concurrency: patchesAtOnce });
 
   constructor(connection: Connection, access: ClusterAccess) {
     this.description = access.description;
@@ -171,7 +166,7 @@ class Client implements KubernetesApi {
       accept: plain,
       body: { type: patchTypes[patch.kind], text: JSON.stringify(patch.body) },
     };
-    return this.#patches.add(() => this.#object(question, target.type, signal));
+    return this.#object(question, target.type, signal);
   }
 
   async remove(

@@ -9,25 +9,23 @@ export interface HealthCheck {
   readonly problem: string | undefined;
 }
 
-/** A disk that takes longer is gone, as a network disk may be: nothing is recorded or sent any more. */
-const longestDiskWaitMs = 60_000;
-
 /** A manager that fails one of these should be restarted. */
-export function livenessChecks(
-  controller: Controller | undefined,
-  { diskWaitMs }: Pick<StateStore, 'diskWaitMs'>,
-): HealthCheck[] {
+export function livenessChecks(controller: Controller | undefined): HealthCheck[] {
   const lost = controller !== undefined && !controller.alive;
   return [
     { name: 'event-loop', problem: undefined },
     { name: 'workers', problem: lost ? 'a worker was lost because of a defect; see the log' : undefined },
-    ...(diskWaitMs === undefined ? [] : [{ name: 'state-file', problem: diskProblem(diskWaitMs) }]),
   ];
 }
 
-function diskProblem(waitMs: number): string | undefined {
-  if (waitMs <= longestDiskWaitMs) return undefined;
-  return `the disk has not confirmed a write for ${Math.round(waitMs / 1000)} s`;
+/** A disk that takes longer is gone, as a network disk may be: nothing is recorded, and nothing but heartbeats is sent. */
+const longestDiskWaitMs = 60_000;
+
+/** Only what is wrong. It calls for no restart: heartbeats continue, and a new process could not read the file. */
+export function diskChecks({ diskWaitMs = 0 }: Pick<StateStore, 'diskWaitMs'>): HealthCheck[] {
+  if (diskWaitMs <= longestDiskWaitMs) return [];
+  const problem = `the disk has not confirmed a write for ${Math.round(diskWaitMs / 1000)} s`;
+  return [{ name: 'state-file', problem }];
 }
 
 /** The source has been read. */

@@ -37,7 +37,7 @@ import {
 import { annotations, accountKey, type ObjectKey } from '../resources/index.ts';
 import type { StateStore } from '../state/index.ts';
 import { AccountRegistry } from './accounts.ts';
-import { accountChecks, livenessChecks, sourceChecks, type HealthCheck } from './health.ts';
+import { accountChecks, diskChecks, livenessChecks, sourceChecks, type HealthCheck } from './health.ts';
 import type { ManagerOptions } from './manager-options.ts';
 import { createMeasurements } from './measurements.ts';
 import { Announcer } from './notices/announcer.ts';
@@ -132,12 +132,13 @@ export class Manager {
 
   /** Checks whose failure calls for a restart. */
   get liveness(): readonly HealthCheck[] {
-    return livenessChecks(this.#controller, this.#options.store);
+    return livenessChecks(this.#controller);
   }
 
   /** Checks whose failure means that it can't serve yet. */
   get readiness(): readonly HealthCheck[] {
-    return [...this.sourceReadiness, ...accountChecks(this.#accounts.handles())];
+    const disk = diskChecks(this.#options.store);
+    return [...this.sourceReadiness, ...disk, ...accountChecks(this.#accounts.handles())];
   }
 
   /**

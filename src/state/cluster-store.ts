@@ -16,6 +16,7 @@
  *   intent. So an object that has the finalizer but no bookkeeping has lost its status.
  * - If an object vanishes although it had the finalizer, its record is forgotten. What it managed stays as it is.
  */
+import PQueue from 'p-queue';
 import { backoffMs, invariant, mergePatch, sameValue, sleep } from '../base/index.ts';
 import { KubernetesError, newerVersion, type KubernetesObject, type Patch } from '../kubernetes/index.ts';
 import { accountKey, accountNamed, cleanupFinalizer, type ObjectKey } from '../resources/index.ts';
@@ -43,8 +44,12 @@ import { readCapacity, type CapacityEntry } from './capacity.ts';
 import { readPrices, type ObservedPrice } from './prices.ts';
 import { readResolution } from './resolution-annotation.ts';
 
+/** Of all passes together, so that a slow server is not given ever more of them. */
+const patchesAtOnce = 32;
+
 export class ClusterStore extends MemoryStore {
   readonly #options: ClusterStoreOptions;
+  readonly #patches = new PQueue({ concurrency: patchesAtOnce });
   readonly #known = new Map<ObjectKey, Known>();
   readonly #identities = new Map<ObjectKey, IdentityPin>();
   readonly #turns = new Turns();
@@ -326,11 +331,13 @@ export class ClusterStore extends MemoryStore {
     subresource?: 'status',
   ): Promise<KubernetesObject> {
     const { uid, resourceVersion, key } = known;
-    if (this.#options.mayAct?.() === false)
-      throw new Error(`${key} is not written: this process does not lead`);
     const body = { ...change, metadata: { ...change.metadata, uid, resourceVersion } };
     const patch: Patch = { kind: 'merge', body, ...(subresource ? { subresource } : {}) };
-    return this.#api().patch(targetOf(key), patch);
+    return this.#patches.add(() => {
+      if (this.#options.mayAct?.() === false)
+        throw new Error(`${key} is not written: this process does not lead`);
+      return this.#api().patch(targetOf(key), patch);
+    });
   }
 
   /** Runs `work` with the current object, and again after each conflict, while the object has this uid. */

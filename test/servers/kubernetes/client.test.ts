@@ -105,31 +105,6 @@ async function watchAll(silenceMs = 5000, signal = new AbortController().signal)
   return events;
 }
 
-test('of patches that the server is slow to answer, 32 are under way, and a Lease does not wait', async () => {
-  const held: (() => void)[] = [];
-  const seen = { patches: 0, most: 0, others: 0 };
-  answer = (request, response) => {
-    const isPatch = request.method === 'PATCH';
-    seen[isPatch ? 'patches' : 'others'] += 1;
-    const end = () => reply(200, widget('a'))(request, response);
-    if (isPatch) held.push(end);
-    else end();
-    seen.most = Math.max(seen.most, held.length);
-  };
-  const patch = { kind: 'merge', body: {} } as const;
-  const all = Promise.all(Array.from({ length: 100 }, () => api.patch(target, patch)));
-  while (seen.patches < 32) await api.replace(widgets, widget('a'));
-  await api.get(target);
-  expect([seen.patches, seen.most]).toEqual([32, 32]);
-  while (seen.patches < 100) {
-    held.shift()?.();
-    await api.get(target);
-  }
-  for (const end of held.splice(0)) end();
-  await all;
-  expect(seen.most).toBe(32);
-});
-
 describe('a list', () => {
   test('is asked for in pages, with selectors, and comes with types and without managedFields', async () => {
     const item = {

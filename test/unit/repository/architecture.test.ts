@@ -27,9 +27,9 @@ const table: Readonly<Record<string, Row>> = {
   actions: { rooms: ['base', 'reasons'], types: ['api'] },
   kubernetes: {
     rooms: ['base', 'resources', 'telemetry'],
-    packages: ['@kubernetes/client-node', 'undici', 'p-queue'],
+    packages: ['@kubernetes/client-node', 'undici'],
   },
-  state: { rooms: ['actions', 'base', 'kubernetes', 'reasons', 'resources'] },
+  state: { rooms: ['actions', 'base', 'kubernetes', 'reasons', 'resources'], packages: ['p-queue'] },
   desired: {
     rooms: ['base', 'kubernetes', 'resources', 'telemetry'],
     packages: ['yaml', 'js-yaml', 'chokidar', 'tinyqueue'],
