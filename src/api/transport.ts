@@ -3,7 +3,7 @@
  * only distinguishes "not one byte was sent" from "sent, and then nobody knows".
  */
 import { errors, request, type Agent, type Dispatcher } from 'undici';
-import { messageOf, type Clock } from '../base/index.ts';
+import { messageOf, type Clock, type Timer } from '../base/index.ts';
 import { checkedLookup, forbiddenAddress, neverConnected } from './addresses.ts';
 import { IdleConnections } from './idle-connections.ts';
 
@@ -81,57 +81,103 @@ export function createTransport(
   for (const agent of [ordinary, heartbeats]) {
     agent.on('connectionError', (_origin, _targets, error) => connectErrors.add(error));
   }
+  const attempt = async (
+    exchange: HttpRequest,
+    begin: () => void,
+    signal: AbortSignal,
+  ): Promise<HttpReply> => {
+    const { totalMs = limits.totalMs } = exchange;
+    try {
+      const response = await request(exchange.url, {
+        headersTimeout: totalMs,
+        bodyTimeout: totalMs,
+        method: exchange.method,
+        headers: exchange.headers,
+        body: exchange.body ?? null,
+        dispatcher: gated(exchange.isHeartbeat ? heartbeats : ordinary, begin),
+        signal,
+      });
+      const retryAfter = response.headers['retry-after'];
+      return {
+        kind: 'reply',
+        status: response.statusCode,
+        retryAfter: Array.isArray(retryAfter) ? retryAfter[0] : retryAfter,
+        body: await response.body.bytes(),
+      };
+    } catch (error) {
+      const unsent =
+        error instanceof HeldBack ||
+        error instanceof errors.InvalidArgumentError ||
+        error instanceof errors.ClientClosedError ||
+        connectErrors.has(error as Error);
+      return { kind: unsent ? 'not-sent' : 'unknown', reason: reasonOf(error) };
+    }
+  };
   return {
     async exchange(exchange, signal) {
       const address = forbiddenAddress(exchange.url, neverConnected);
       if (address !== undefined) return { kind: 'not-sent', reason: refusal(address) };
-      const { totalMs = limits.totalMs, mayLeave } = exchange;
-      const agent = exchange.isHeartbeat ? heartbeats : ordinary;
-      let hasBegun = false;
-      const begin = () => {
-        if (mayLeave?.() === false) throw new HeldBack();
-        hasBegun = true;
-      };
-      const deadline = new AbortController();
-      const timer = clock.after(totalMs, () => deadline.abort());
+      const bounds = new Bounds(clock, exchange.totalMs ?? limits.totalMs, signal);
+      const begin = () => bounds.begin(exchange.mayLeave);
       try {
-        const response = await request(exchange.url, {
-          headersTimeout: totalMs,
-          bodyTimeout: totalMs,
-          method: exchange.method,
-          headers: exchange.headers,
-          body: exchange.body ?? null,
-          dispatcher: gated(agent, begin),
-          signal: signal ? AbortSignal.any([signal, deadline.signal]) : deadline.signal,
-        });
-        const retryAfter = response.headers['retry-after'];
-        return {
-          kind: 'reply',
-          status: response.statusCode,
-          retryAfter: Array.isArray(retryAfter) ? retryAfter[0] : retryAfter,
-          body: await response.body.bytes(),
-        };
-      } catch (error) {
-        if (deadline.signal.aborted && !hasBegun) {
-          return { kind: 'not-sent', reason: `no connection was free within ${totalMs / 1000} s` };
-        }
-        if (deadline.signal.aborted) {
-          return { kind: 'unknown', reason: `no complete answer within ${totalMs / 1000} s` };
-        }
-        const unsent =
-          error instanceof HeldBack ||
-          error instanceof errors.InvalidArgumentError ||
-          error instanceof errors.ClientClosedError ||
-          connectErrors.has(error as Error);
-        return { kind: unsent ? 'not-sent' : 'unknown', reason: reasonOf(error) };
+        return await Promise.race([bounds.ended, attempt(exchange, begin, bounds.signal)]);
       } finally {
-        timer.cancel();
+        bounds.release();
       }
     },
     close: async () => {
       await Promise.all([ordinary.close(), heartbeats.close()]);
     },
   };
+}
+
+/** Ends one exchange in time, or when it is given up. undici would end a request that waits for a connection only when it has one. */
+class Bounds {
+  readonly #over = new AbortController();
+  readonly #ended = Promise.withResolvers<HttpReply>();
+  readonly #timer: Timer;
+  readonly #given: AbortSignal | undefined;
+  #hasBegun = false;
+
+  constructor(clock: Clock, totalMs: number, given: AbortSignal | undefined) {
+    this.#given = given;
+    const within = `within ${totalMs / 1000} s`;
+    this.#timer = clock.after(totalMs, () =>
+      this.#end(`no connection was free ${within}`, `no complete answer ${within}`),
+    );
+    if (given?.aborted) this.#giveUp();
+    given?.addEventListener('abort', this.#giveUp, { once: true });
+  }
+
+  get ended(): Promise<HttpReply> {
+    return this.#ended.promise;
+  }
+
+  get signal(): AbortSignal {
+    return this.#over.signal;
+  }
+
+  /** Called when its first byte is about to be written. Throws if it must not be. */
+  begin(mayLeave: HttpRequest['mayLeave']): void {
+    if (this.#over.signal.aborted || mayLeave?.() === false) throw new HeldBack();
+    this.#hasBegun = true;
+  }
+
+  release(): void {
+    this.#timer.cancel();
+    this.#given?.removeEventListener('abort', this.#giveUp);
+  }
+
+  readonly #giveUp = (): void => {
+    this.#end('it was given up before a connection was free', reasonOf(this.#given?.reason));
+  };
+
+  #end(ifUnsent: string, ifSent: string): void {
+    this.#over.abort();
+    this.#ended.resolve(
+      this.#hasBegun ? { kind: 'unknown', reason: ifSent } : { kind: 'not-sent', reason: ifUnsent },
+    );
+  }
 }
 
 const utf8 = new TextDecoder();
