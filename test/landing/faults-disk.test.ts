@@ -26,6 +26,7 @@ import {
   makeReadOnly,
   slowSyncs,
   smallDisk,
+  traceWrites,
 } from '../support/processes/disk.ts';
 import { account, FleetFolder, service } from '../support/processes/fleet.ts';
 import { launch, eventually, fetch, fleetkeeper, temporaryFolder } from '../support/processes/processes.ts';
@@ -128,6 +129,33 @@ test.skipIf(!canFailSyncs)('F74 a disk that does not confirm a write ends the ma
   await untilTagged(2);
   expect(keysWithTwoBodies(await plane.requests())).toEqual([]);
 });
+
+test.skipIf(!canFailSyncs)(
+  'F74 each request leaves when its key has been written, and the disk has confirmed that',
+  async () => {
+    const { write, untilTagged, run } = await world();
+    const manager = run();
+    await untilTagged(1);
+    const calls = await traceWrites(manager.pid);
+    for (const tag of [2, 3, 4]) {
+      await write(tag);
+      await untilTagged(tag);
+    }
+    const traced = calls();
+    const sent = traced.flatMap(({ text, beganAt }) => {
+      const [, key] = /"PATCH \/api\/services\/.*idempotency-key: ([0-9a-f-]{36})/.exec(text) ?? [];
+      return key === undefined ? [] : [{ key, beganAt }];
+    });
+    expect(sent).toHaveLength(3);
+    const ofLog = traced.filter(({ text }) => text.includes('state.db-wal>'));
+    for (const { key, beganAt } of sent) {
+      const written = ofLog.find(({ name, text }) => name === 'pwrite64' && text.includes(key));
+      const writtenAt = written?.beganAt ?? Number.POSITIVE_INFINITY;
+      const confirmed = ofLog.find((call) => call.name === 'fdatasync' && call.beganAt > writtenAt);
+      expect(confirmed?.endedAt).toBeLessThan(beganAt);
+    }
+  },
+);
 
 test.skipIf(!canFailSyncs)('F74 a disk that takes 2 s for a write holds up nothing else', async () => {
   const { write, untilTagged, flags } = await world();
