@@ -1,4 +1,4 @@
-import { chmodSync, closeSync, existsSync, fdatasyncSync, openSync, statSync } from 'node:fs';
+import { chmodSync, closeSync, existsSync, fdatasyncSync, openSync, realpathSync, statSync } from 'node:fs';
 import { DatabaseSync, type SQLInputValue, type SQLOutputValue, type StatementSync } from 'node:sqlite';
 import type { Log } from './log-waits.ts';
 import { UserError, messageOf } from './user-error.ts';
@@ -102,7 +102,8 @@ export class Sqlite {
   }
 
   #openLog(): number {
-    const log = `${this.file}-wal`;
+    // It stands beside the file that a link leads to.
+    const log = `${realpathSync(this.file)}-wal`;
     try {
       return openSync(log, 'r+');
     } catch (error) {

@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process';
-import { existsSync, fstatSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { existsSync, fstatSync, readFileSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
 import { DatabaseSync } from 'node:sqlite';
 import { describe, expect, test } from 'vitest';
 import { Sqlite, UserError } from '../../../src/base/index.ts';
@@ -40,6 +40,18 @@ describe('a database', () => {
     using inMemory = opened(':memory:');
     expect(inMemory.leaveWaits(async () => undefined)).toBeUndefined();
     expect(inMemory.get('PRAGMA synchronous')).toEqual({ synchronous: 2 });
+  });
+
+  test('that a link leads to has its log beside itself', () => {
+    const file = temporaryFile('a.db');
+    const link = temporaryFile('link.db');
+    symlinkSync(file, link);
+    using writer = opened(link);
+    writer.migrate(migrations);
+    const log = writer.leaveWaits(async () => undefined);
+    log?.sync();
+    log?.close();
+    expect(statSync(`${file}-wal`).size).toBeGreaterThan(0);
   });
 
   test('can be read by its owner only, together with what SQLite puts beside it', () => {
