@@ -5,7 +5,7 @@
  *     (absent) ── add ──> ready ── take ──> working ── done ──> (absent)
  *        └─ addAfter ─> delayed ── due ──> ready    └─ added meanwhile: ready again
  *
- * There are four lanes, so a new object never waits behind edits, nor an edit behind a resync. Each account has room for so many passes at
+ * There are four lanes, so within an account a new object never waits behind edits, nor an edit behind a resync. Each account has room for so many passes at
  * once, and accounts take turns (ready-keys.ts). A new object stays in its lane, whatever adds it again, until it is `settled`.
  *
  * Passes without waits would follow each other without a break, thousands of them after a start. So keys are handed out for 5 ms of

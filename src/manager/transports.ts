@@ -1,6 +1,6 @@
 /**
  * One transport for each origin: accounts of one provider share its connections and TLS sessions. Each account's limiter
- * bounds its requests, so a hanging account can't use up the connections of the others.
+ * bounds its requests, and heartbeats have connections of their own (api/transport.ts).
  *
  *     open ──> shared by one, by several ── each closes its own share ──> the last one closes the transport
  *
