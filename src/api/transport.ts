@@ -143,7 +143,7 @@ class Bounds {
     this.#given = given;
     const within = `within ${totalMs / 1000} s`;
     this.#timer = clock.after(totalMs, () =>
-      this.#end(`no connection was free ${within}`, `no complete answer ${within}`),
+      this.#end(`there was no connection ${within}`, `no complete answer ${within}`),
     );
     if (given?.aborted) this.#giveUp();
     given?.addEventListener('abort', this.#giveUp, { once: true });
@@ -169,7 +169,7 @@ class Bounds {
   }
 
   readonly #giveUp = (): void => {
-    this.#end('it was given up before a connection was free', reasonOf(this.#given?.reason));
+    this.#end('it was given up before there was a connection', reasonOf(this.#given?.reason));
   };
 
   #end(ifUnsent: string, ifSent: string): void {

@@ -208,9 +208,9 @@ export class Backoffs {
 }
 
 /** Most steps have nothing to be compared with, and a digest costs more than all else here. */
-function compared(markOf: () => string): (with_: { readonly fingerprint: string }) => boolean {
+function compared(markOf: () => string): (recorded: { readonly fingerprint: string }) => boolean {
   let mark: string | undefined;
-  return ({ fingerprint: other }) => other === (mark ??= markOf());
+  return (recorded) => recorded.fingerprint === (mark ??= markOf());
 }
 
 /** It was refused for missing permissions of a key that is no longer in use. */

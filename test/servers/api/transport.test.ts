@@ -34,7 +34,7 @@ test('heartbeats have connections that no other request takes, and what found no
     kind: 'reply',
   });
   await clock.advance(500);
-  expect(await waiting).toEqual({ kind: 'not-sent', reason: 'no connection was free within 0.5 s' });
+  expect(await waiting).toEqual({ kind: 'not-sent', reason: 'there was no connection within 0.5 s' });
   await clock.advance(500);
   expect((await Promise.all(held)).map(({ kind }) => kind)).toEqual(['unknown', 'unknown']);
   expect(server.requests.filter(({ body }) => body === '{"a":1}')).toEqual([]);
