@@ -1,5 +1,5 @@
 /** Lines of several services in one output, each behind the name of its service. */
-import stringWidth from 'string-width';
+import stringWidth from 'fast-string-width';
 import { terminalLines } from '../../base/index.ts';
 import type { Context } from '../context.ts';
 import { palette } from '../output/render.ts';

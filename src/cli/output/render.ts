@@ -1,6 +1,6 @@
 /** Plans and statuses as text. Colour only where the stream is a terminal that wants it. */
 import { Ansis } from 'ansis';
-import stringWidth from 'string-width';
+import stringWidth from 'fast-string-width';
 import { differenceText, usdOf, valueText, type VariableChanges } from '../../engine/plan/index.ts';
 import type {
   Change,

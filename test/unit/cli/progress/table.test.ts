@@ -1,4 +1,4 @@
-import stringWidth from 'string-width';
+import stringWidth from 'fast-string-width';
 import { describe, expect, test } from 'vitest';
 import { drawProgress } from '../../../../src/cli/progress/table.ts';
 import type { Progress, ProgressRow, ProgressView } from '../../../../src/cli/progress/view.ts';
