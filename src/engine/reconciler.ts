@@ -37,7 +37,7 @@ import { LastMutations, startOfOldestRead } from './outcomes/last-mutations.ts';
 import { AbsenceProofs } from './observation/observe.ts';
 import { behindSource, learnFromRefusal, Backoffs, outdated, unverified } from './outcomes/backoffs.ts';
 import { reportSaved } from './pass-labels.ts';
-import { Pass } from './pass.ts';
+import { Pass, type PassOptions } from './pass.ts';
 import { foreseen, guardedRoster, refusedStep } from './step-guard.ts';
 import type { ReconcilerOptions } from './reconciler-options.ts';
 import { PolicyGate } from './step-policy.ts';
@@ -64,6 +64,7 @@ export class Reconciler {
   readonly #readConsistency: ReadConsistency;
   readonly #waits = new Waits();
   readonly #policy: PolicyGate;
+  readonly #passOptions: PassOptions;
 
   constructor(options: ReconcilerOptions) {
     this.#options = options;
@@ -78,6 +79,8 @@ export class Reconciler {
     this.#settlement = new Settlement(options, this.#creations);
     this.#transitions = new Transitions(options.logger);
     this.#policy = new PolicyGate(options);
+    const [driftWatch, absenceProofs] = [this.#driftWatch, this.#absenceProofs];
+    this.#passOptions = { ...options, driftWatch, absenceProofs };
   }
 
   /**
@@ -120,10 +123,7 @@ export class Reconciler {
   }
 
   #passOf(key: ObjectKey): Pass {
-    const { kinds } = this.#options;
-    const [driftWatch, absenceProofs] = [this.#driftWatch, this.#absenceProofs];
-    const passOptions = { ...this.#options, driftWatch, absenceProofs };
-    return new Pass(key, kinds[parseObjectKey(key).kind], passOptions);
+    return new Pass(key, this.#options.kinds[parseObjectKey(key).kind], this.#passOptions);
   }
 
   async #planAndAct(record: ObjectRecord, pass: Pass, account: AccountHandle | undefined): Promise<Decision> {

@@ -7,10 +7,11 @@ import { describeOutcome, type Outcome, type wire } from '../../api/index.ts';
 import { canonicalId, invariant } from '../../base/index.ts';
 import type { AccountSnapshot } from '../../observed/index.ts';
 import { recheckMs, waitFor, type Observation, type Plan } from '../plan/index.ts';
-import { stateTraitsOf, type ObjectKey } from '../../resources/index.ts';
+import { annotations, stateTraitsOf, type ObjectKey } from '../../resources/index.ts';
 import type { ObjectRecord } from '../../state/index.ts';
 import type { AccountHandle } from '../accounts.ts';
 import { giveUpAdvice } from '../fleet/advice.ts';
+import type { SourceView } from '../fleet/fleet.ts';
 import type { AnyKind, AnyRemote, KindOptions, Seen } from '../kind.ts';
 import { markedElsewhere, neverMade, usableSnapshot, type AbsenceProofs } from './observe.ts';
 import type { AnyThings, AnyView } from './recognition.ts';
@@ -42,6 +43,7 @@ export class Observer {
   readonly #options: ObserverOptions;
   readonly #brakes: Brakes;
   seen: AnySeen = nothingSeen;
+  #known: { readonly view: AnyView; readonly source: SourceView } | undefined;
   /** When the activities were asked for (monotonic milliseconds): the answer may be as old as that. */
   activitiesSinceMs: number | undefined;
 
@@ -62,18 +64,27 @@ export class Observer {
     this.seen = { ...this.seen, ...more };
   }
 
+  /** The same one until a part of it changes: a pass asks for it some twenty times. */
   view(): AnyView {
     const { fleet } = this.#options;
     const record = this.record();
-    return {
+    const known = this.#known;
+    const isCurrent = known?.source === fleet.source && known.view.record === record;
+    if (isCurrent && known.view.seen === this.seen) return known.view;
+    const object = isCurrent ? known.view.object : fleet.planned(record);
+    const view = {
       ...this.#options,
       key: this.key,
       record,
-      object: fleet.planned(record),
+      object,
       seen: this.seen,
       latest: () => this.record(),
       ...this.#brakes,
     };
+    // It ends with time.
+    const mayEnd = annotations.acceptDriftUntil in object.annotations;
+    this.#known = mayEnd ? undefined : { view, source: fleet.source };
+    return view;
   }
 
   /** Observes the object in a snapshot that began after `notBeforeMs`. */
