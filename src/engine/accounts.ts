@@ -39,4 +39,6 @@ export type ResolvedAccount =
 export interface Accounts {
   resolve(namespace: string, name: string): ResolvedAccount;
   handles(): Iterable<AccountHandle>;
+  /** `name`: `namespace/name`. */
+  handle(name: string): AccountHandle | undefined;
 }

@@ -113,6 +113,10 @@ export class AccountRegistry implements Accounts {
     return [...this.#entries.values()].map((entry) => entry.handle);
   }
 
+  handle(name: string): AccountHandle | undefined {
+    return this.#entries.get(name)?.handle;
+  }
+
   resolve(namespace: string, name: string): ResolvedAccount {
     const own = this.#entries.get(`${namespace}/${name}`);
     if (own?.origin.kind === 'document') return { kind: 'usable', handle: own.handle };

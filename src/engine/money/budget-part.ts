@@ -2,7 +2,7 @@
 import { parseRfc3339 } from '../../base/index.ts';
 import { annotations, parseObjectKey, traitsOf, type Asked, type ObjectKey } from '../../resources/index.ts';
 import type { ObjectRecord, StateStore } from '../../state/index.ts';
-import type { AccountHandle } from '../accounts.ts';
+import type { Accounts } from '../accounts.ts';
 import type { Fleet } from '../fleet/fleet.ts';
 import { estimate, holdsCompute, serviceBurn, volumeBurn, type Demand } from '../plan/index.ts';
 import type { Money } from './money.ts';
@@ -57,8 +57,7 @@ export interface PartSources {
   readonly store: StateStore;
   readonly fleet: Fleet;
   readonly money: Money;
-  /** By `namespace/name`. */
-  readonly handles: ReadonlyMap<string, AccountHandle>;
+  readonly accounts: Pick<Accounts, 'handle'>;
   /** Monotonic. */
   readonly nowMs: number;
   /** It is stopped for a budget. */
@@ -124,9 +123,9 @@ function askedOfRecord({ key, manifest, kind }: ObjectRecord): Asked | undefined
 /** What the object would cost. 0 if nobody knows. */
 export function wantedMicros(
   record: ObjectRecord,
-  { fleet, handles, money }: Pick<PartSources, 'fleet' | 'handles' | 'money'>,
+  { fleet, accounts, money }: Pick<PartSources, 'fleet' | 'accounts' | 'money'>,
 ): bigint {
-  return priceOf(askedOfRecord(record), record, { fleet, handles, money });
+  return priceOf(askedOfRecord(record), record, { fleet, accounts, money });
 }
 
 /** It cost so much until now, or until it was lost. */
@@ -140,13 +139,13 @@ interface Things extends Pick<Part, 'burn' | 'isUnpriced' | 'isUnknown' | 'isUns
 }
 
 /** It has something in an account that this process has not read yet. */
-export function isUnseen({ externalId, account = '' }: ObjectRecord, { handles }: PartSources): boolean {
-  return externalId !== undefined && handles.get(account)?.informer.current === undefined;
+export function isUnseen({ externalId, account = '' }: ObjectRecord, { accounts }: PartSources): boolean {
+  return externalId !== undefined && accounts.handle(account)?.informer.current === undefined;
 }
 
-function thingsOf(record: ObjectRecord, { store, handles, money }: PartSources): Things {
+function thingsOf(record: ObjectRecord, { store, accounts, money }: PartSources): Things {
   const { externalId: id, account = '' } = record;
-  const handle = handles.get(account);
+  const handle = accounts.handle(account);
   const snapshot = handle?.informer.current;
   const none = { ...nothing, isUnseen: false, isHolding: false, extras: [] };
   if (id === undefined) return none;
@@ -182,19 +181,19 @@ function priced(shown: bigint | undefined, guess: () => UnshownCost): typeof not
 }
 
 /** What a service of the owner would cost. 0 if nobody knows. */
-export function ownedMicros(owner: ObjectRecord, { fleet, handles, money }: PartSources): bigint {
+export function ownedMicros(owner: ObjectRecord, { fleet, accounts, money }: PartSources): bigint {
   const spec = fleet.specOf(owner);
   const asked = spec && traitsOf(parseObjectKey(owner.key).kind).asksOfOwned?.(spec);
-  return priceOf(asked, owner, { fleet, handles, money });
+  return priceOf(asked, owner, { fleet, accounts, money });
 }
 
 function priceOf(
   asked: Asked | undefined,
   record: ObjectRecord,
-  { fleet, handles, money }: Pick<PartSources, 'fleet' | 'handles' | 'money'>,
+  { fleet, accounts, money }: Pick<PartSources, 'fleet' | 'accounts' | 'money'>,
 ): bigint {
   const place = fleet.accountOf(record);
-  const handle = place && handles.get(`${place.namespace}/${place.name}`);
+  const handle = place && accounts.handle(`${place.namespace}/${place.name}`);
   if (!asked || !handle) return 0n;
   const { region, geography } = asked;
   const book = money.books.book(handle);

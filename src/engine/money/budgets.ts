@@ -343,14 +343,14 @@ export class Budgets {
     }
   }
 
-  /** Returns the budgets whose sums have changed. What no budget counts is not placed before the first read of its account. */
+  /** Returns the budgets whose sums have changed. Where there is no budget, nothing is placed, and nothing is kept for later ones. */
   #place(key: ObjectKey, sources: PartSources): readonly Budget[] {
     const { store } = this.#options;
     const before = this.#members.get(key);
     const record = store.record(key);
     for (const budget of before?.budgets ?? []) budget.subtract(key, before?.part ?? noPart);
     for (const id of before?.part.extras ?? []) this.#extras.delete(id);
-    if (!record) {
+    if (!record || this.#counted.in(parseObjectKey(key).namespace).length === 0) {
       this.#members.delete(key);
       this.#sparing.delete(key);
       this.#counted.forget(key);
@@ -393,8 +393,7 @@ export class Budgets {
 
   #sources(): PartSources {
     const { store, fleet, money, accounts, clock } = this.#options;
-    const handles = new Map([...accounts.handles()].map((handle) => [handle.name, handle]));
     const isShed = (key: ObjectKey) => this.#shedding.orderFor(key) !== undefined;
-    return { store, fleet, money, handles, nowMs: clock.monotonicMs(), isShed };
+    return { store, fleet, money, accounts, nowMs: clock.monotonicMs(), isShed };
   }
 }

@@ -9,7 +9,7 @@
  */
 import { wire } from '../../api/index.ts';
 import { messageOf, type Clock } from '../../base/index.ts';
-import type { SnapshotChange } from '../../observed/index.ts';
+import type { CatalogCache, SnapshotChange } from '../../observed/index.ts';
 import { catalogPrices, priceKey, priceOf, type PriceBook, type UnitPrices } from '../plan/index.ts';
 import { parseObjectKey, traitsOf, type Asked } from '../../resources/index.ts';
 import type { Demand, ObjectRecord, ObservedPrice, StateStore } from '../../state/index.ts';
@@ -32,6 +32,8 @@ const mostPrices = 1024;
 interface Book {
   observed: Map<string, ObservedPrice>;
   catalog: ReadonlyMap<string, UnitPrices>;
+  /** Those that `catalog` was made of. */
+  regions?: CatalogCache['regions'];
   reviewedAtMs: number;
 }
 
@@ -54,7 +56,10 @@ export class PriceBooks {
   /** The current prices. */
   book({ name, spec, catalog }: AccountHandle): PriceBook {
     const book = this.#bookOf(name);
-    if (catalog.regions) book.catalog = catalogPrices(catalog.regions);
+    if (catalog.regions && catalog.regions !== book.regions) {
+      book.catalog = catalogPrices(catalog.regions);
+      book.regions = catalog.regions;
+    }
     const sinceMs = this.#options.clock.wallMs() - keptMs;
     const observed = [...book.observed.values()].filter(({ at }) => at >= sinceMs);
     return { observed, declared: spec.prices ?? [], catalog: book.catalog };
@@ -170,7 +175,11 @@ export class PriceBooks {
     const known = this.#books.get(account);
     if (known) return known;
     const stored = this.#options.store.prices(account).map((price) => [priceKey(price), price] as const);
-    const book = { observed: new Map(stored), catalog: new Map(), reviewedAtMs: Number.NEGATIVE_INFINITY };
+    const book: Book = {
+      observed: new Map(stored),
+      catalog: new Map(),
+      reviewedAtMs: Number.NEGATIVE_INFINITY,
+    };
     this.#books.set(account, book);
     return book;
   }

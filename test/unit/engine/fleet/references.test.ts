@@ -224,6 +224,7 @@ describe('which lists are read', () => {
       handle: { name: `${namespace}/${ref}` } as AccountHandle,
     }),
     handles: () => [{ name } as AccountHandle],
+    handle: () => ({ name }) as AccountHandle,
   });
   const lists = (fleet: Fleet, name = 'default/default') =>
     listsOf(fleet, accounts(name), { name } as AccountHandle);

@@ -102,6 +102,7 @@ test('an activity that moves to another service is released with another key: th
     }),
     accounts: {
       handles: () => [],
+      handle: () => undefined,
       resolve: () => ({ kind: 'problem', reason: 'AccountNotFound', message: '' }),
     },
     clock,
