@@ -1,5 +1,6 @@
 /**
- * Sends the heartbeats of all registrations of one account, at a pace without bursts. The longest overdue come first.
+ * Sends the heartbeats of all registrations of one account, at a pace without bursts. What is later than its period comes first, and then
+ * whoever has waited longest.
  * They are sent at most 1.8 times as fast as an even spread over the period. So after a start or an outage, thousands
  * of registrations catch up in little more than half a period, and no second has more than twice the mean, or than
  * four.
@@ -40,9 +41,15 @@ export interface Registration {
   key: { readonly value: string; readonly sinceMs: number } | undefined;
 }
 
+/** It counts only while its registration is due at this time: others have been put off, or taken. */
 interface Turn {
   readonly registration: Registration;
-  readonly atMs: number;
+  readonly dueAtMs: number;
+  readonly orderMs: number;
+}
+
+function turnsByTime(): TinyQueue<Turn> {
+  return new TinyQueue<Turn>([], (left, right) => left.orderMs - right.orderMs);
 }
 
 type Permit =
@@ -80,8 +87,9 @@ export class AccountHeartbeats {
   readonly #account: string;
   readonly #options: HeartbeatsOptions;
   readonly #registrations = new Set<Registration>();
-  /** By time. A turn counts only while it is what its registration is due at: others have been put off, or taken. */
-  readonly #turns = new TinyQueue<Turn>([], (left, right) => left.atMs - right.atMs);
+  readonly #turns = turnsByTime();
+  /** Of what is held: from when on it is later than its period. */
+  readonly #overdue = turnsByTime();
   readonly #sending = new Set<Promise<void>>();
   readonly #stopping = new AbortController();
   #periodMs = assumedPeriodMs;
@@ -167,9 +175,9 @@ export class AccountHeartbeats {
   #arm(): void {
     this.#timer?.cancel();
     this.#timer = undefined;
-    const registration = this.#first();
-    if (!registration || this.#sending.size >= mostAtOnce || this.#stopping.signal.aborted) return;
     const { clock } = this.#options;
+    const registration = this.#first(clock.monotonicMs());
+    if (!registration || this.#sending.size >= mostAtOnce || this.#stopping.signal.aborted) return;
     const atMs = Math.max(registration.dueAtMs, this.#nextTurnAtMs);
     const delayMs = Math.max(0, Math.ceil(atMs - clock.monotonicMs()));
     this.#timer = clock.after(delayMs, () => this.#sendDue());
@@ -188,7 +196,7 @@ export class AccountHeartbeats {
     const nowMs = this.#options.clock.monotonicMs();
     const { heartbeats, spacingMs } = this.#pace();
     for (let sent = 0; sent < heartbeats && this.#sending.size < mostAtOnce; sent += 1) {
-      const registration = this.#first();
+      const registration = this.#first(nowMs);
       if (!registration || registration.dueAtMs > nowMs) break;
       this.#nextTurnAtMs = nowMs + heartbeats * spacingMs;
       // What gathers at the limiter would leave it as one burst. The turn ends early, and so the next one begins early.
@@ -203,15 +211,31 @@ export class AccountHeartbeats {
 
   #due(registration: Registration, atMs: number): void {
     registration.dueAtMs = atMs;
-    if (!registration.sending) this.#turns.push({ registration, atMs });
+    if (registration.sending) return;
+    this.#turns.push({ registration, dueAtMs: atMs, orderMs: atMs });
+    const { phase, heartbeatAtMs = atMs } = registration;
+    if (phase !== 'held') return;
+    this.#overdue.push({
+      registration,
+      dueAtMs: atMs,
+      orderMs: Math.max(atMs, heartbeatAtMs + this.#periodMs),
+    });
   }
 
-  #first(): Registration | undefined {
-    for (let turn = this.#turns.peek(); turn; turn = this.#turns.peek()) {
-      const { registration, atMs } = turn;
-      if (this.#registrations.has(registration) && !registration.sending && registration.dueAtMs === atMs)
-        return registration;
-      this.#turns.pop();
+  /** Whoever has waited longest; but what is later than its period does not wait for many that are to be registered at once. */
+  #first(nowMs: number): Registration | undefined {
+    const overdue = this.#firstOf(this.#overdue);
+    return overdue && overdue.orderMs <= nowMs
+      ? overdue.registration
+      : this.#firstOf(this.#turns)?.registration;
+  }
+
+  #firstOf(turns: TinyQueue<Turn>): Turn | undefined {
+    for (let turn = turns.peek(); turn; turn = turns.peek()) {
+      const { registration, dueAtMs } = turn;
+      if (this.#registrations.has(registration) && !registration.sending && registration.dueAtMs === dueAtMs)
+        return turn;
+      turns.pop();
     }
     return undefined;
   }

@@ -541,6 +541,19 @@ describe('five hundred leases of one account', () => {
     expect(world.peakPerSecond()).toBeLessThanOrEqual(mean * 2);
   });
 
+  test('what is held is at most a second later than its period, while two hundred more come each second', async () => {
+    const world = new World();
+    const period = seconds(5);
+    world.answer = () => ({ ...accepted, value: { heartbeatSeconds: 5, expiresInSeconds: 300 } });
+    for (let index = 0; index < 1600; index += 1) {
+      world.keep(`task-${index}`);
+      await world.clock.advance(seconds(1) / 200);
+    }
+    expect(world.longestGapMs()).toBeLessThanOrEqual(period + seconds(1.1));
+    await world.clock.advance(seconds(10));
+    expect(new Set(world.sent.map(({ id }) => id)).size).toBe(1600);
+  });
+
   // COVERAGE 78
   test.each([
     ['answers 503', busy],
