@@ -135,7 +135,40 @@ export function readIntent(row: Row): Intent {
 const json = (value: unknown) => (value === undefined ? null : JSON.stringify(value));
 
 /** As the statement that writes an intent names them. */
-export function intentValues(intent: Intent) {
+/** Intents kept per object, for people who investigate. */
+const intentsPerObject = 20;
+
+/** `newest`: the last one of its object until now. That of a known outcome is the same one, and nothing else changes. */
+export function writeIntent(database: Sqlite, intent: Intent, newest: Intent | undefined): void {
+  const { object, idempotencyKey: key } = intent;
+  const isNewest = newest?.idempotencyKey === key;
+  if (!isNewest)
+    // A derived key may be used again after another one. The request that it is sent with now is the newest.
+    database.run(
+      `DELETE FROM intents WHERE idempotency_key = $key
+         AND number < (SELECT max(number) FROM intents WHERE object = $object)`,
+      { key, object },
+    );
+  database.run(
+    `INSERT INTO intents (idempotency_key, object, action, target_id, body_digest, base_revision, base_state,
+       generation, restart_token, digests, estimate, demand, why, created_at, finished_at, outcome, note)
+     VALUES ($key, $object, $action, $target, $digest, $revision, $state, $generation, $token, $digests, $estimate, $demand, $why, $created, $finished, $outcome, $note)
+     ON CONFLICT (idempotency_key)
+     DO UPDATE SET outcome = $outcome, finished_at = $finished, note = $note, created_at = $created,
+       base_revision = $revision, base_state = $state,
+       generation = $generation, restart_token = $token, digests = $digests, estimate = $estimate,
+       demand = $demand, why = $why`,
+    intentValues(intent),
+  );
+  if (!isNewest)
+    database.run(
+      `DELETE FROM intents WHERE object = $object AND number <= (
+         SELECT number FROM intents WHERE object = $object ORDER BY number DESC LIMIT 1 OFFSET $kept)`,
+      { object, kept: intentsPerObject },
+    );
+}
+
+function intentValues(intent: Intent) {
   return {
     key: intent.idempotencyKey,
     object: intent.object,

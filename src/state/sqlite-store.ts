@@ -19,7 +19,7 @@ import {
 } from '../base/index.ts';
 import type { ObjectKey } from '../resources/index.ts';
 import { keptLeftMs, MemoryStore } from './memory-store.ts';
-import { intentValues, leftPrefix, load, pinPrefix } from './sqlite-contents.ts';
+import { leftPrefix, load, pinPrefix, writeIntent } from './sqlite-contents.ts';
 import { migrations } from './sqlite-migrations.ts';
 import { stateTable } from './state-table.ts';
 import { keyBytes, type OwnerChoice } from './owner-choice.ts';
@@ -32,9 +32,6 @@ import type { ObservedPrice } from './prices.ts';
 import type { Intent, ObjectRecord, Resolution } from './records.ts';
 import type { OwnerRevision } from './revisions.ts';
 import type { StateStore } from './state-store.ts';
-
-/** Intents kept per object, for people who investigate. */
-const intentsPerObject = 20;
 
 export interface OpenState {
   readonly store: StateStore;
@@ -357,28 +354,7 @@ class SqliteStore extends MemoryStore implements StateStore {
   }
 
   #writeIntent(intent: Intent): void {
-    // A derived key may be used again after another one. The request that it is sent with now is the newest.
-    this.#database.run(
-      `DELETE FROM intents WHERE idempotency_key = $key
-         AND number < (SELECT max(number) FROM intents WHERE object = $object)`,
-      { key: intent.idempotencyKey, object: intent.object },
-    );
-    this.#database.run(
-      `INSERT INTO intents (idempotency_key, object, action, target_id, body_digest, base_revision, base_state,
-         generation, restart_token, digests, estimate, demand, why, created_at, finished_at, outcome, note)
-       VALUES ($key, $object, $action, $target, $digest, $revision, $state, $generation, $token, $digests, $estimate, $demand, $why, $created, $finished, $outcome, $note)
-       ON CONFLICT (idempotency_key)
-       DO UPDATE SET outcome = $outcome, finished_at = $finished, note = $note, created_at = $created,
-         base_revision = $revision, base_state = $state,
-         generation = $generation, restart_token = $token, digests = $digests, estimate = $estimate,
-         demand = $demand, why = $why`,
-      intentValues(intent),
-    );
-    this.#database.run(
-      `DELETE FROM intents WHERE object = $object AND number <= (
-         SELECT number FROM intents WHERE object = $object ORDER BY number DESC LIMIT 1 OFFSET $kept)`,
-      { object: intent.object, kept: intentsPerObject },
-    );
+    writeIntent(this.#database, intent, this.lastIntent(intent.object));
   }
 }
 
