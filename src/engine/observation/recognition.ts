@@ -54,14 +54,22 @@ export function mayBeHidden(things: AnyThings, view: AnyView, snapshot: AccountS
     return `the account shows an entry that can't be identified (${field}: expected ${expected}, found ${found}), and it may be this object's; nothing is concluded until it can be identified`;
   }
   if (externalId !== undefined) return undefined;
-  const unusable = [...shown(things, snapshot).values()].find(
-    (value) =>
-      unusableReason(value) !== undefined &&
-      view.store.recordOf(value.id) === undefined &&
-      things.couldBe(value, view),
+  const unusable = unusableIn(shown(things, snapshot)).find(
+    (value) => view.store.recordOf(value.id) === undefined && things.couldBe(value, view),
   );
   const reason = unusable && unusableReason(unusable);
   return reason && `${reason}; it may be this object's`;
+}
+
+const unusableThings = new WeakMap<ReadonlyMap<string, AnyRemote>, readonly AnyRemote[]>();
+
+/** Found out once for a read: each object that is to be created asks. */
+function unusableIn(items: ReadonlyMap<string, AnyRemote>): readonly AnyRemote[] {
+  const known = unusableThings.get(items);
+  if (known) return known;
+  const found = [...items.values()].filter((value) => unusableReason(value) !== undefined);
+  unusableThings.set(items, found);
+  return found;
 }
 
 function unidentified(things: AnyThings, snapshot: AccountSnapshot): readonly wire.Unidentified<AnyRemote>[] {

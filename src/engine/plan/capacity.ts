@@ -97,6 +97,10 @@ export function demandKey(demand: CapacityDemand): string {
   return JSON.stringify([region, geography, gpuCount, cpu, memoryGb, storageGb]);
 }
 
+function isEqual(one: CapacityDemand, other: CapacityDemand): boolean {
+  return covers(one, other) && covers(other, one);
+}
+
 /** Whether `large` is at the place of `small`, and at least as large in every part. */
 export function covers(large: CapacityDemand, small: CapacityDemand): boolean {
   return (
@@ -122,7 +126,7 @@ export function turnOf(
   hasAsked = false,
 ): Turn {
   const own = capacity.entries.get(demandKey(demand));
-  const others = capacity.asking.filter((each) => each.key !== key && isUnderWay(each, now));
+  const others = () => capacity.asking.filter((each) => each.key !== key && isUnderWay(each, now));
   if (own?.state === 'Granted') return turnIfGranted(capacity, demand, own, others, now);
   const scarce = scarceFor(capacity, demand);
   const [entry] = scarce;
@@ -136,7 +140,7 @@ export function turnOf(
   if (pauseMs > 0) {
     return { kind: 'wait', entry, by: next, isAsking: false, leftMs: pauseMs + (isFirst ? 0 : turnMs) };
   }
-  const probe = others.find((each) => scarce.some((one) => covers(each.demand, one.demand)));
+  const probe = others().find((each) => scarce.some((one) => covers(each.demand, one.demand)));
   if (probe) {
     const leftMs = probe.monotonicMs + longestProbeMs - now.monotonicMs;
     return { kind: 'wait', entry, by: probe.key, isAsking: true, leftMs };
@@ -151,7 +155,7 @@ function turnIfGranted(
   { entries, windows }: Capacity,
   demand: CapacityDemand,
   own: CapacityEntry,
-  others: readonly Asking[],
+  others: () => readonly Asking[],
   { wallMs }: Times,
 ): Turn {
   // If the clock was set back, nobody knows which came first.
@@ -159,9 +163,9 @@ function turnIfGranted(
     (one) => (one.at > own.at || own.at > wallMs) && isSmallerAndScarce(one, demand),
   );
   const most = since.length > 0 ? 1 : (windows.get(demandKey(demand)) ?? Number.POSITIVE_INFINITY);
-  const same = demandKey(demand);
-  const rivals = others.filter(
-    (each) => demandKey(each.demand) === same || since.some((one) => covers(each.demand, one.demand)),
+  if (most === Number.POSITIVE_INFINITY) return { kind: 'ask', isProbe: false, failures: 0 };
+  const rivals = others().filter(
+    (each) => isEqual(each.demand, demand) || since.some((one) => covers(each.demand, one.demand)),
   );
   const [rival] = rivals;
   if (!rival || rivals.length < most) return { kind: 'ask', isProbe: false, failures: 0 };

@@ -116,8 +116,8 @@ export function immutableFields(inputs: ServiceInputs, service: wire.Service | u
  */
 function nameField({ record, owner }: ServiceInputs, desired: string | undefined, observed?: string): Field {
   const applied = record.applied['serviceName'];
-  const isSameAsk = applied === undefined || applied === owner.digestKey.digest(desired);
-  const isAsGood = (asked: unknown, shown: unknown) => isSameAsk && isFormOfName(asked, shown);
+  const isSameAsk = () => applied === undefined || applied === owner.digestKey.digest(desired);
+  const isAsGood = (asked: unknown, shown: unknown) => isFormOfName(asked, shown) && isSameAsk();
   return { name: 'serviceName', path: 'serviceName', desired, observed, isAsGood };
 }
 

@@ -72,8 +72,9 @@ function mayHideMarks(
   { environmentNames, name }: Service | wire.Unidentified<Service>,
   { object }: Subject<ContainerServiceSpec>,
 ): boolean {
+  if (environmentNames) return false;
   const own = remoteName('ContainerService', object.name, object.spec);
-  return !environmentNames && (name === undefined || name.toLowerCase() === own.toLowerCase());
+  return name === undefined || name.toLowerCase() === own.toLowerCase();
 }
 
 function present({ observation }: ServiceLook): Service | undefined {
