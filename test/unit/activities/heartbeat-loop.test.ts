@@ -624,7 +624,45 @@ test('what else waits for the limiter takes nothing from the heartbeats', async 
   };
   for (let worker = 0; worker < 16; worker += 1) void rollOut();
   await world.clock.advance(endsAtMs - seconds(60));
-  expect(world.longestGapMs(seconds(30))).toBeLessThanOrEqual(33_000);
+  expect(world.longestGapMs(seconds(60))).toBeLessThanOrEqual(33_000);
+});
+
+describe('where heartbeats alone take all requests that an account allows', () => {
+  test('each task is registered, also one that was registered by the process before', async () => {
+    const world = new World();
+    const api = world.limitedApi(5, 50, () => 200);
+    const serviceId = systemRandom.uuid();
+    for (let index = 0; index < 200; index += 1)
+      world.keep(`task-${index}`, { api, serviceId, isNew: false });
+    await world.clock.advance(seconds(300));
+    expect(new Set(world.sent.map(({ id }) => id)).size).toBe(200);
+    await world.clock.advance(seconds(600));
+    expect(world.longestGapMs()).toBeLessThan(seconds(100));
+  });
+
+  test('a release is sent within a minute', async () => {
+    const world = new World();
+    const api = world.limitedApi(5, 50, () => 200);
+    const serviceId = systemRandom.uuid();
+    for (let index = 0; index < 160; index += 1) world.keep(`task-${index}`, { api, serviceId });
+    await world.clock.advance(seconds(120));
+    world.keep('task-7', { api, serviceId, wanted: 'released' });
+    await world.clock.advance(seconds(60));
+    expect(world.keep('task-7', { api, serviceId, wanted: 'released' }).phase).toBe('released');
+  });
+});
+
+test('forty tasks whose heartbeats fail keep no other from being registered', async () => {
+  const world = new World();
+  await world.keepMany(40);
+  await world.clock.advance(seconds(30));
+  const failing = new Set(world.sent.map(({ id }) => id));
+  world.answer = ({ id }) => (failing.has(id) ? busy : accepted);
+  await world.clock.advance(seconds(120));
+  for (let index = 0; index < 10; index += 1) world.keep(`more-${index}`);
+  await world.clock.advance(seconds(30));
+  const sent = new Set(world.sent.map(({ id }) => id));
+  expect([...sent].filter((id) => id.startsWith('id-of-more'))).toHaveLength(10);
 });
 
 describe('times', () => {
