@@ -73,7 +73,7 @@ const longestSpacingMs = 250;
 const togetherMs = 100;
 const mostTogether = 16;
 const mostAtOnce = 32;
-/** By so much what is held goes before what is to be registered or released: of these, many may come at once. */
+/** By so much what is held precedes what is to be registered or released: of these, many may come at once. */
 const headStartMs = 2000;
 /**
  * A heartbeat without an answer has failed by then: the next one must have its turn long before the record expires.

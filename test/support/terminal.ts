@@ -1,6 +1,6 @@
 /** A terminal as far as it is needed to know what somebody sees on it: text, line breaks, and the sequences that log-update writes. */
 import { EventEmitter } from 'node:events';
-import stringWidth from 'fast-string-width';
+import stringWidth from 'string-width';
 
 /* oxlint-disable no-control-regex -- control characters are what this is about */
 const sequence = /^\u001b\[(?<private>\??)(?<count>\d*)[;\d]*(?<letter>[A-Za-z])/;

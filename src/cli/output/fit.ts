@@ -1,5 +1,5 @@
-/** Text that fits a number of columns of a terminal. */
-import stringWidth from 'fast-string-width';
+/** Text that fits a number of columns of a terminal, by the same library that `log-update` has: a line that is too long would be two. */
+import stringWidth from 'string-width';
 
 /** Made when it is needed: that takes 10 ms. */
 let segmenter: Intl.Segmenter | undefined;

@@ -1,5 +1,5 @@
 /** Progress as a table that fits the terminal. Pure: everything shown is passed in. */
-import stringWidth from 'fast-string-width';
+import stringWidth from 'string-width';
 import type { Palette } from '../output/render.ts';
 import { cut, padded, wrapped } from '../output/fit.ts';
 import type { Canvas } from '../output/live-area.ts';

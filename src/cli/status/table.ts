@@ -4,7 +4,7 @@
  * this order; `-o wide` leaves out nothing. Elsewhere nothing is cut. A message that concerns many objects stands once,
  * below the table.
  */
-import stringWidth from 'fast-string-width';
+import stringWidth from 'string-width';
 import { cut, padded, wrapped } from '../output/fit.ts';
 import { usd, type Palette } from '../output/render.ts';
 import { age, oneLine } from '../output/terminal-text.ts';

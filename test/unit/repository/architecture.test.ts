@@ -110,7 +110,16 @@ const table: Readonly<Record<string, Row>> = {
   crdgen: { rooms: ['base', 'kinds/declarations.ts', 'reasons', 'resources'], packages: ['yaml', 'zod'] },
   cli: {
     rooms: 'all of the above',
-    packages: ['commander', 'ansis', 'fast-string-width', 'json-p3', 'log-update', 'yaml', 'zod'],
+    packages: [
+      'commander',
+      'ansis',
+      'fast-string-width',
+      'json-p3',
+      'log-update',
+      'string-width',
+      'yaml',
+      'zod',
+    ],
   },
 };
 const rooms = Object.keys(table);

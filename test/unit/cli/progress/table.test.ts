@@ -1,4 +1,4 @@
-import stringWidth from 'fast-string-width';
+import stringWidth from 'string-width';
 import { describe, expect, test } from 'vitest';
 import { drawProgress } from '../../../../src/cli/progress/table.ts';
 import type { Progress, ProgressRow, ProgressView } from '../../../../src/cli/progress/view.ts';
@@ -101,6 +101,7 @@ test.each([
     '\u001b[2J',
     'a'.repeat(500),
     '漢字'.repeat(50),
+    'বাংলা লেখা '.repeat(30),
     'x\ny\r\tz',
     '👩‍👩‍👧‍👦'.repeat(20),
     '\u202eabc',

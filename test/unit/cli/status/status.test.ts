@@ -1,5 +1,5 @@
 /** What `status` shows, of which objects, and in which form. */
-import stringWidth from 'fast-string-width';
+import stringWidth from 'string-width';
 import { describe, expect, test } from 'vitest';
 import type { ObjectKey } from '../../../../src/resources/index.ts';
 import { ManualClock } from '../../../support/manual-clock.ts';
