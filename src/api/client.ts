@@ -13,7 +13,7 @@ import { QuietReads } from './quiet-reads.ts';
 import { credentialHeader } from './credential-header.ts';
 import type { CredentialTrust } from './credential-trust.ts';
 import { execAnswerMs } from './exec-answer.ts';
-import type { Outcome } from './outcome.ts';
+import { notSent, type Outcome } from './outcome.ts';
 import * as readers from './readers.ts';
 import type { Reader } from './readers.ts';
 import type { RefusalRule } from './refusal-meanings.ts';
@@ -54,6 +54,8 @@ interface Call<Value> {
   readonly idempotencyKey?: string;
   readonly answer: Reader<Value>;
   readonly priority?: number;
+  /** Ends the wait for its turn, and nothing later. */
+  readonly waits?: AbortSignal;
   /** `ordinary` unless given. */
   readonly lane?: Lane | undefined;
   readonly totalMs?: number | undefined;
@@ -299,9 +301,9 @@ export class ControlApi {
     return outcome.kind === 'applied' ? { ...outcome, value: new Sensitive(outcome.value.url) } : outcome;
   }
 
-  /** A mutation is never aborted once it waits for its turn: a sent request can't be called back. */
+  /** A sent request can't be called back; one that waits for its turn is given up when a long pause begins. */
   #mutate<Value>(call: Call<Value> & { idempotencyKey: string }): Promise<Outcome<Value>> {
-    return this.#call({ ...call, priority: priorities.mutation });
+    return this.#call({ ...call, priority: priorities.mutation, waits: this.#options.limiter.pauses });
   }
 
   async #call<Value>(call: Call<Value>, signal?: AbortSignal): Promise<Outcome<Value>> {
@@ -326,11 +328,13 @@ export class ControlApi {
           metrics.apiSeconds.observe({ verb: call.method, endpoint: call.endpoint }, seconds);
           return result;
         },
-        signal,
+        call.waits ?? signal,
       );
     } catch (error) {
       if (started) throw error;
-      outcome = { kind: 'not-sent', reason: 'stopped while waiting for its turn' };
+      outcome = notSent(
+        call.waits?.aborted ? 'the API has asked for a pause' : 'stopped while waiting for its turn',
+      );
     }
     metrics.apiRequests.inc({ verb: call.method, endpoint: call.endpoint, outcome: outcome.kind });
     return outcome;
@@ -339,19 +343,15 @@ export class ControlApi {
   async #exchange<Value>(call: Call<Value>, signal: AbortSignal | undefined): Promise<Outcome<Value>> {
     const { trust, isMeant } = this.#options;
     const { lane = 'ordinary', permit: mayAct = this.#options.mayAct } = call;
-    if (call.method !== 'GET' && mayAct?.() === false) {
-      return { kind: 'not-sent', reason: 'this process is not the leader any more' };
-    }
-    if (call.method !== 'GET' && isMeant?.() === false) {
-      return { kind: 'not-sent', reason: 'the plan has changed, or something prevents it' };
-    }
+    const changes = call.method !== 'GET';
+    if (changes && mayAct?.() === false) return notSent('this process is not the leader any more');
+    if (changes && isMeant?.() === false) return notSent('the plan has changed, or something prevents it');
     const kept = lane === 'heartbeat' ? trust?.lastTrusted : undefined;
     const credential = call.credential ?? this.#options.credential() ?? kept;
-    if (!call.public && !credential) return { kind: 'not-sent', reason: 'there is no API key' };
-    const checks = trust && credential && !call.public && !call.credential;
-    if (checks && !trust.trusts(credential, lane)) {
-      return { kind: 'not-sent', reason: 'the account of the API key has to be checked first' };
-    }
+    if (!call.public && !credential) return notSent('there is no API key');
+    const isChecked =
+      !trust || !credential || call.public || call.credential || trust.trusts(credential, lane);
+    if (!isChecked) return notSent('the account of the API key has to be checked first');
     const reply = await this.#options.transport.exchange(
       {
         method: call.method,

@@ -6,7 +6,8 @@
  *   rate is learned: a 429 multiplies it by 0.7 (once for all requests that were under way then), every
  *   answer adds a little, up to the configured `perSecond`.
  * - `Retry-After` closes the limiter: nothing but heartbeats starts before it has passed. Then requests start
- *   at the rate, not as one burst (the bucket is emptied).
+ *   at the rate, not as one burst (the bucket is emptied). During a long pause no change waits here: it is not sent,
+ *   and planned again after the pause.
  * - Heartbeats have a lane of their own with a reserve of tokens and of connections that nothing else may
  *   take: a fleet-wide roll-out must not let a protected task's record expire.
  * - Within the ordinary lane, higher priority starts first.
@@ -41,6 +42,8 @@ export interface Pace {
   readonly closedForMs: number;
 }
 
+/** So long no change waits for its turn: who wants it asks again later. */
+export const longPauseMs = 5000;
 const slowestPerSecond = 0.1;
 const decrease = 0.7;
 /** Share of the configured rate that one second of successful requests wins back. */
@@ -61,6 +64,7 @@ export class Limiter {
   #shutUntilMs = 0;
   #decreasedAtMs = -1;
   #throttled = 0;
+  #pauses = new AbortController();
   #wakeUp: Timer | undefined;
 
   constructor(options: LimiterOptions, clock: Clock, metrics: Metrics) {
@@ -144,6 +148,11 @@ export class Limiter {
     return result.finally(() => signal?.removeEventListener('abort', giveUp));
   }
 
+  /** Aborted during a long pause, or when one begins. */
+  get pauses(): AbortSignal {
+    return this.shutForMs >= longPauseMs ? AbortSignal.abort() : this.#pauses.signal;
+  }
+
   /** Lets nobody in any more: who still waits is turned away, who is inside may finish. */
   close(): void {
     this.#wakeUp?.cancel();
@@ -169,6 +178,10 @@ export class Limiter {
     this.#metrics.throttled.inc({ account: this.#options.account });
     this.#throttled += 1;
     this.#shutUntilMs = Math.max(this.#shutUntilMs, nowMs + (retryAfterMs ?? 1000));
+    if (this.shutForMs >= longPauseMs) {
+      this.#pauses.abort();
+      this.#pauses = new AbortController();
+    }
     if (startedAtMs > this.#decreasedAtMs) {
       this.#decreasedAtMs = nowMs;
       this.#setRate(this.#rate * decrease);

@@ -37,6 +37,10 @@ export interface NotSent {
   readonly reason: string;
 }
 
+export function notSent(reason: string): NotSent {
+  return { kind: 'not-sent', reason };
+}
+
 export interface Unknown {
   readonly kind: 'unknown';
   readonly reason: string;

@@ -20,8 +20,8 @@ export interface ShareOptions {
 }
 
 /**
- * A pass that sends requests may wait for an hour for its provider (`Retry-After`). That holds up neither other accounts, nor what sends none,
- * such as the pass of a task. An account that allows more requests at once has room for as many passes.
+ * A pass that sends requests may wait for its provider: for a read even an hour (`Retry-After`). That holds up neither other accounts, nor what
+ * sends none, such as the pass of a task. An account that allows more requests at once has room for as many passes.
  */
 export function shareOfKey(
   key: ObjectKey,

@@ -147,8 +147,9 @@ export class Reconciler {
     const isNewDrift = hasNewDrift(pass, first.plan);
     const cause = isNewDrift ? await causeOfNewDrift(pass, account, store) : undefined;
     const stands = first.plan.kind === 'act' && !isNewDrift && !this.#readsMore(pass, account, first.plan);
-    const acted = stands ? this.#send(pass, account, first) : this.#act(pass, account, first);
-    const { plan, settled } = await acted;
+    const pause = isNewDrift ? undefined : this.#backoffs.paused(account, first.plan);
+    const acted = () => (stands ? this.#send(pass, account, first) : this.#act(pass, account, first));
+    const { plan, settled } = pause ? undecided(pause) : await acted();
     const driftAcceptedUntil = this.#options.fleet.driftAcceptedUntil(record);
     const reported = {
       ...withCauses(plan, record.report?.drift ?? [], cause),
@@ -272,7 +273,8 @@ export class Reconciler {
     const after = store.record(record.key) ?? record;
     const isForCapacity = outcome.kind === 'not-sent' || outcome.meaning === 'CapacityUnavailable';
     const scarce = isForCapacity ? capacity.obstacle(account, after, plan.step, demand) : undefined;
-    return scarce ?? this.#backoffs.planAfter(after, plan, outcome);
+    const pause = outcome.kind === 'not-sent' ? this.#backoffs.paused(account, plan) : undefined;
+    return pause ?? scarce ?? this.#backoffs.planAfter(after, plan, outcome);
   }
 
   /** While a request waits in the limiter, tasks, brakes, annotations, windows, the Account and activities may change. */

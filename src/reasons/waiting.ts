@@ -156,7 +156,7 @@ export const waitsForOthers = {
     whose: 'provider',
     observed: 'yes',
     excuses: true,
-    meaning: 'The API has refused the request because there were too many.',
+    meaning: 'The API has refused requests because there were too many, and asked for a pause.',
     remedy: 'Wait. If it lasts, lower `requests.perSecond` of the Account.',
   },
   Unavailable: {

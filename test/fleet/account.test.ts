@@ -325,6 +325,12 @@ test('an account in which many requests wait for an hour holds up no other, and 
   const creations = () =>
     front.seen.filter(({ method, path }) => `${method} ${path}` === 'POST /api/services');
   await eventually('a refusal', async () => creations().length > 1);
+  await eventually('all to show the pause', async () => {
+    const shown = await Promise.all(
+      many.map((_, at) => fleet.condition(`ContainerService/more-${at}`, 'Ready')),
+    );
+    return shown.every((condition) => condition?.reason === 'RateLimited');
+  });
   await fleet.write('one.yaml', [service('one')]);
   await fleet.write('task.yaml', [task('epoch')]);
   await fleet.until('ContainerService/one', 'Ready', 'True');

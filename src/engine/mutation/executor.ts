@@ -94,7 +94,7 @@ export async function execute(
   api: ControlApi,
   step: Step,
   target: Target,
-  /** Called when the limiter lets the request pass, which may be an hour later (`Retry-After`). */
+  /** Called when the limiter lets the request pass, which may be minutes later. */
   isStillPlanned: () => boolean,
 ): Promise<Outcome<Receipt>> {
   const { store, clock, logger, metrics } = options;

@@ -1,6 +1,6 @@
 /** Reasons not to take a step now: it was refused, it was accepted but shows no effect, or it may not be taken. */
-import { describeOutcome, meaningOf, type Outcome, type Refused } from '../../api/index.ts';
-import { backoffMs, type Clock, type Random } from '../../base/index.ts';
+import { describeOutcome, longPauseMs, meaningOf, type Outcome, type Refused } from '../../api/index.ts';
+import { backoffMs, rfc3339, type Clock, type Random } from '../../base/index.ts';
 import {
   classifyRefusal,
   correctionMark,
@@ -36,6 +36,7 @@ export interface ObstacleOptions {
   readonly store: StateStore;
   readonly clock: Clock;
   readonly random: Random;
+  readonly mode: 'manage' | 'preview';
 }
 
 interface Obstacle {
@@ -146,6 +147,21 @@ export class Backoffs {
     return obstacle && leftMs > 0
       ? waitFor(obstacle.reason, obstacle.message, { ...rest, recheckAfterMs: leftMs + 1 })
       : undefined;
+  }
+
+  /** The API has asked for a pause of the whole account. Who would wait for its end with a request shows that instead, and makes room. */
+  paused({ name, pace }: AccountHandle, plan: Plan): Plan | undefined {
+    const { clock, mode } = this.#options;
+    const leftMs = pace?.().closedForMs ?? 0;
+    if (mode === 'preview' || plan.kind !== 'act' || leftMs < longPauseMs) return undefined;
+    const until = rfc3339(clock.wallMs() + leftMs);
+    const message = `the API has asked account ${name} to send nothing before ${until} (429 with Retry-After)`;
+    const { step, later, differences } = plan;
+    return waitFor('RateLimited', message, {
+      recheckAfterMs: leftMs + 1,
+      steps: [step, ...later],
+      differences,
+    });
   }
 
   /** It was sent repeatedly, and something undoes it. */

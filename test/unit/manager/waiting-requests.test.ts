@@ -1,4 +1,4 @@
-/** A request may wait for its turn as long as `Retry-After` says, and what it was planned for may change meanwhile. */
+/** A request may wait for its turn, and what it was planned for may change meanwhile. */
 import { expect, test } from 'vitest';
 import { sleep } from '../../../src/base/index.ts';
 import { objectKey } from '../../../src/resources/index.ts';
@@ -24,18 +24,19 @@ const edited = serviceDocument('web').replace('web:1', 'web:2');
 const nobodysId = '00000000-0000-4000-8000-000000000009';
 
 /**
- * The next disruptive request for the service waits for ten minutes: in the moment in which its activities are answered, another request
+ * The next disruptive request for the service waits for its turn: in the moment in which its activities are answered, another request
  * is told to wait.
  */
 async function fleetBehindShutLimiter(
   documents: Readonly<Record<string, string>>,
   options: ScriptedFleetOptions,
+  pauseSeconds = 4,
 ): Promise<ScriptedFleet> {
   const fleet = await scriptedFleet(desiredOf({ ...access, ...documents }), options);
   const { api, clock, manager } = fleet;
   await clock.advance(60_000);
   let isShut = false;
-  api.on[`GET /api/services/${nobodysId}`] = () => ({ status: 429, retryAfter: '600' });
+  api.on[`GET /api/services/${nobodysId}`] = () => ({ status: 429, retryAfter: String(pauseSeconds) });
   api.on[`GET /api/services/${serviceId}/activity`] = async () => {
     const [account] = manager.accounts.handles();
     if (!isShut) await account?.api.service(nobodysId);
@@ -50,6 +51,16 @@ async function waitingPatch(
   rest: Readonly<Record<string, string>> = {},
   more: ScriptedFleetOptions = {},
 ): Promise<ScriptedFleet> {
+  const fleet = await editedBehindPause(4, rest, more);
+  expect(fleet.store.openIntent(web)).toMatchObject({ action: 'patch-service', outcome: 'pending' });
+  return fleet;
+}
+
+async function editedBehindPause(
+  pauseSeconds: number,
+  rest: Readonly<Record<string, string>> = {},
+  more: ScriptedFleetOptions = {},
+): Promise<ScriptedFleet> {
   const fleet = await fleetBehindShutLimiter(
     { ...rest, 'web.yaml': serviceDocument('web') },
     {
@@ -59,10 +70,10 @@ async function waitingPatch(
       },
       ...more,
     },
+    pauseSeconds,
   );
   fleet.tell(desiredOf({ ...access, ...rest, 'web.yaml': edited }));
-  await fleet.clock.advance(5000);
-  expect(fleet.store.openIntent(web)).toMatchObject({ action: 'patch-service', outcome: 'pending' });
+  await fleet.clock.advance(2000);
   return fleet;
 }
 
@@ -117,8 +128,19 @@ test('a task that is declared meanwhile protects from it', async () => {
   await manager.stop();
 });
 
+test('during a long pause no request waits, and the object shows that', async () => {
+  const fleet = await editedBehindPause(600);
+  const { clock, api, manager, store } = fleet;
+  await clock.advance(5000);
+  expect(store.openIntent(web)).toBeUndefined();
+  expect(readyReason(fleet, web)).toBe('RateLimited');
+  await clock.advance(700_000);
+  expect(api.news()).toContain(patch);
+  await manager.stop();
+});
+
 test('an activity that somebody else has registered meanwhile protects from it', async () => {
-  const fleet = await waitingPatch();
+  const fleet = await editedBehindPause(600);
   const { clock, api, manager } = fleet;
   const theirs = { id: otherId, name: 'theirs', released: false, expiresAt: '2027-01-01T00:00:00Z' };
   api.on[`GET /api/services/${serviceId}/activity`] = () => ({
@@ -169,7 +191,7 @@ test('the mass-change brake stops a deletion', async () => {
     },
   });
   tell(desiredOf({ ...access, ...of(names.slice(1)) }));
-  await clock.advance(5000);
+  await clock.advance(2000);
   const [first = web] = keys;
   expect(store.openIntent(first)).toMatchObject({ action: 'delete-service', outcome: 'pending' });
   // The mount goes: everything else is lost, too.

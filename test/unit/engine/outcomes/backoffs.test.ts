@@ -17,7 +17,7 @@ const step: Step = {
 
 function before(history: Partial<ObjectRecord>, clock = new ManualClock()) {
   const store = new MemoryStore({ digestKey: owner.digestKey, ownerName: 'lab' }, [], []);
-  const obstacles = new Backoffs({ store, clock, random: systemRandom });
+  const obstacles = new Backoffs({ store, clock, random: systemRandom, mode: 'manage' });
   const record = aRecord(serviceKey, history);
   const found = () => {
     const plan = obstacles.find(record, step);
