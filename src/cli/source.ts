@@ -50,7 +50,8 @@ export function environmentAccount({ environment, local }: Context): GivenAccoun
       'set it to the header in which the provider expects the key, or leave it out for Authorization: Bearer KEY',
     );
   }
-  const key = environment['FLEETKEEPER_API_KEY'];
+  // As from a file: a line break at the end is of whoever wrote it there.
+  const key = environment['FLEETKEEPER_API_KEY']?.trim();
   const keyFile = environment['FLEETKEEPER_API_KEY_FILE'];
   return {
     url,

@@ -5,9 +5,9 @@
  * The command line writes while another process holds the lock of the file. SQLite allows one writer at a time. A row is gone
  * when the manager has used it, in the commit that records the effect.
  */
-import { existsSync } from 'node:fs';
 import { Sqlite, UserError } from '../base/index.ts';
 import type { ObjectKey } from '../resources/index.ts';
+import { hasStateFile } from './sign-of-life.ts';
 import { stateTable } from './state-table.ts';
 
 export const commandsTable = `
@@ -37,7 +37,7 @@ export function leaveCommand(file: string, key: ObjectKey, text: string): void {
 }
 
 export function withStateFile(file: string, use: (database: Sqlite) => void): void {
-  if (!existsSync(file)) throw new UserError(`there is no state file ${file}`, 'name it with --state');
+  if (!hasStateFile(file)) throw new UserError(`there is no state file ${file}`, 'name it with --state');
   const database = new Sqlite(file, { table: stateTable });
   try {
     use(database);

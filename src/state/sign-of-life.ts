@@ -10,7 +10,7 @@
  */
 import { existsSync, readFileSync, realpathSync, renameSync, statSync, utimesSync } from 'node:fs';
 import { DatabaseSync } from 'node:sqlite';
-import { writeAnew, type Clock, type Timer } from '../base/index.ts';
+import { UserError, messageOf, writeAnew, type Clock, type Timer } from '../base/index.ts';
 
 export const signEveryMs = 10_000;
 
@@ -117,8 +117,22 @@ function real(file: string): string {
   }
 }
 
+/** When the file was written last, in Unix milliseconds. Undefined: there is none. One that this user must not see is not the same as none. */
 function modified(file: string): number | undefined {
-  return statSync(file, { throwIfNoEntry: false })?.mtimeMs;
+  try {
+    return statSync(file, { throwIfNoEntry: false })?.mtimeMs;
+  } catch (error) {
+    throw new UserError(
+      `can't see the state ${file}: ${messageOf(error)}`,
+      'run this as the user who applied the fleet (was it `sudo`?), or give its folder to this user',
+      error,
+    );
+  }
+}
+
+/** Whether there is a state file. Throws if this user must not know. */
+export function hasStateFile(stateFile: string): boolean {
+  return modified(stateFile) !== undefined;
 }
 
 function contentOf(file: string): SignContent | undefined {

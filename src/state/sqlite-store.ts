@@ -4,7 +4,7 @@
  * A write changes memory at once. Its promise resolves when one commit has made all writes of this turn of the event loop
  * durable (base/unit-of-work.ts). If the commit fails, memory is rolled back as well.
  */
-import { existsSync, mkdirSync, statSync } from 'node:fs';
+import { mkdirSync, statSync } from 'node:fs';
 import path from 'node:path';
 import {
   Sqlite,
@@ -21,6 +21,7 @@ import type { ObjectKey } from '../resources/index.ts';
 import { keptLeftMs, MemoryStore } from './memory-store.ts';
 import { leftPrefix, load, pinPrefix, writeIntent } from './sqlite-contents.ts';
 import { migrations } from './sqlite-migrations.ts';
+import { hasStateFile } from './sign-of-life.ts';
 import { stateTable } from './state-table.ts';
 import { keyBytes, type OwnerChoice } from './owner-choice.ts';
 import { keptCapacityMs, type CapacityEntry } from './capacity.ts';
@@ -112,7 +113,7 @@ function withUserErrors<T>(file: string, work: () => T): T {
  * memory. Without a file, the state is empty and has a digest key that fits nothing.
  */
 export function readState(file: string, random: Random, owner: OwnerChoice): MemoryStore {
-  if (!existsSync(file)) return emptyState(random, owner);
+  if (!hasStateFile(file)) return emptyState(random, owner);
   const database = new Sqlite(file, { readOnly: true, table: stateTable });
   try {
     const version = database.version();

@@ -104,6 +104,26 @@ testInFolder('a number that changes between the plan and its application is refu
   expect([code, sent, stderr]).toEqual([3, [], expect.stringContaining('it needs other steps now')]);
 });
 
+testInFolder(
+  'a command that is out of date by the time of the plan holds up neither the file nor an apply',
+  async () => {
+    const world = await PlanFileWorld.open();
+    await planned(world, {});
+    expect((await world.apply()).code).toBe(0);
+    const scale = async (replicas: string) =>
+      (await fleetkeeper(['scale', 'llm', '--replicas', replicas, ...world.fleet.flags])).code;
+    expect(await scale('4')).toBe(0);
+    expect(await planned(world, { template: second })).toEqual({
+      'ServiceFleet/llm': ['update 3', 'then return 3'],
+    });
+    expect([(await world.apply()).code, await images(world)]).toEqual([0, ['llm-0 2', 'llm-1 2', 'llm-2 2']]);
+    expect(await scale('4')).toBe(0);
+    await world.fleet.write('llm.yaml', [fleetOf('llm', { update })]);
+    const { code } = await fleetkeeper(['apply', '--yes', ...world.fleet.flags]);
+    expect([code, await images(world)]).toEqual([0, three]);
+  },
+);
+
 testInFolder('a number that changes while the file is applied is not carried out', async () => {
   const world = await PlanFileWorld.open();
   await planned(world, {});

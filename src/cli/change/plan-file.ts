@@ -1,5 +1,5 @@
 /** `plan --out`: writes a plan as a file that `apply` carries out. */
-import { readFileSync, renameSync, rmSync, statSync } from 'node:fs';
+import { readFileSync, realpathSync, renameSync, rmSync, statSync } from 'node:fs';
 import { UserError, messageOf, rfc3339, writeAnew } from '../../base/index.ts';
 import { environmentKey } from '../../manager/index.ts';
 import {
@@ -101,8 +101,9 @@ function asJson(value: object): PlanContent['summary'] {
   return JSON.parse(JSON.stringify(value)) as PlanContent['summary'];
 }
 
-/** As a whole or not at all, and for nobody else to read. */
-export function writePlanFile(file: string, text: string, pid: number): void {
+/** As a whole or not at all, and for nobody else to read. A link stays, and what it leads to is replaced. */
+export function writePlanFile(named: string, text: string, pid: number): void {
+  const file = writableFile(named);
   const draft = `${file}.${pid}.tmp`;
   try {
     writeAnew(draft, text, 0o600);
@@ -111,6 +112,17 @@ export function writePlanFile(file: string, text: string, pid: number): void {
     rmSync(draft, { force: true });
     throw new UserError(`can't write the plan file ${file}: ${messageOf(error)}`, 'check --out', error);
   }
+}
+
+/** A device, such as /dev/null, would be replaced by a file. */
+function writableFile(named: string): string {
+  const found = statSync(named, { throwIfNoEntry: false });
+  if (found && !found.isFile())
+    throw new UserError(
+      `can't write the plan file ${named}: it is no plain file`,
+      'name a file with --out; `plan -o json` prints the plan',
+    );
+  return found ? realpathSync(named) : named;
 }
 
 export function readPlanText(file: string): string {

@@ -104,7 +104,12 @@ export function shown(source: string): string {
 
 /** The state that a source without `--state` has (`stateFile`). */
 export function hasState(folder: string): boolean {
-  return existsSync(path.join(folder, '.fleetkeeper', 'state.db'));
+  try {
+    return statSync(path.join(folder, '.fleetkeeper', 'state.db'), { throwIfNoEntry: false }) !== undefined;
+  } catch {
+    // One that this user must not see. The command that reads it reports why.
+    return true;
+  }
 }
 
 /** Of a source named by `--source`: the fleet that `plan SOURCE` would be about instead, if only that one has a state. */

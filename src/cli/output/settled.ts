@@ -1,4 +1,5 @@
 /** What a status shows to a command that waits for it. */
+import type { ReasonOf } from '../../reasons/index.ts';
 import type { ObjectRecord } from '../../state/index.ts';
 
 export function conditionOf(record: ObjectRecord, type: string): string | undefined {
@@ -8,8 +9,16 @@ export function conditionOf(record: ObjectRecord, type: string): string | undefi
 /** Nothing more will happen to it by itself. */
 export function isSettled(record: ObjectRecord): boolean {
   if (record.status?.observedGeneration !== record.generation) return false;
-  return needsPerson(record) || isReady(record);
+  return needsPerson(record) || (isReady(record) && !hasCommand(record));
 }
+
+/** A command of an operator has just been decided on. What else there is to do is not known before the next pass. */
+function hasCommand({ status }: ObjectRecord): boolean {
+  const found = status?.conditions.find(({ type }) => type === 'Reconciling');
+  return found?.status === 'True' && found.reason === commanded;
+}
+
+const commanded: ReasonOf<'doing'> = 'Commanded';
 
 export function isReady(record: ObjectRecord): boolean {
   return record.deletionRequestedAt === undefined && conditionOf(record, 'Ready') === 'True';

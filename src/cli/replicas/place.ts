@@ -1,8 +1,8 @@
 /** Where people leave what the manager is to do beside the documents, and what the manager has written there. */
-import { existsSync } from 'node:fs';
 import { UserError } from '../../base/index.ts';
 import { annotations, parseObjectKey, resourceTypes, type ObjectKey } from '../../resources/index.ts';
 import {
+  hasStateFile,
   leaveCommand,
   leaveResolution,
   readState,
@@ -28,7 +28,7 @@ export async function openPlace(context: Context, flags: FleetFlags): Promise<Pl
 
 function inFile(context: Context, flags: FleetFlags): Place {
   const file = stateFile(flags);
-  if (!existsSync(file)) {
+  if (!hasStateFile(file)) {
     throw new UserError(
       `there is no state file ${file}`,
       'nothing was applied from this source yet; if the state is kept elsewhere, name it with --state',

@@ -97,7 +97,8 @@ export function statusText(
 export function viewOf({ stdout, environment, clock }: Context, { format }: StatusOutput): TableView {
   return {
     colours: palette(stdout, environment),
-    columns: stdout.isTTY ? (stdout.columns ?? defaultColumns) : undefined,
+    // A terminal of which nobody has set the size has 0.
+    columns: stdout.isTTY ? stdout.columns || defaultColumns : undefined,
     isWide: format === 'wide',
     nowMs: clock.wallMs(),
   };

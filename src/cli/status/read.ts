@@ -1,7 +1,12 @@
 /** Reads what `status` and `describe` show. */
-import { existsSync } from 'node:fs';
 import { UserError } from '../../base/index.ts';
-import { readState, stateFacts, type ObjectRecord, type StateStore } from '../../state/index.ts';
+import {
+  hasStateFile,
+  readState,
+  stateFacts,
+  type ObjectRecord,
+  type StateStore,
+} from '../../state/index.ts';
 import { isCluster } from '../cluster.ts';
 import type { Context } from '../context.ts';
 import { ownerChoice, stateFile, type FleetFlags } from '../options.ts';
@@ -29,7 +34,7 @@ export async function readEntries(
     return { entries: statusEntries(store.records(), createdAt), store, manager };
   }
   const file = stateFile(flags);
-  if (!existsSync(file)) {
+  if (!hasStateFile(file)) {
     throw new UserError(
       `there is no state file ${file}`,
       '`fleetkeeper run` or `fleetkeeper apply` creates it; if it is kept elsewhere, name it with --state',

@@ -2,7 +2,7 @@
 import { readFile, readdir, stat } from 'node:fs/promises';
 import path from 'node:path';
 import { limits } from '../limits.ts';
-import { group } from '../../resources/index.ts';
+import { group, managedKinds } from '../../resources/index.ts';
 import { isDocumentFile, isSkipped, list } from './listing.ts';
 
 /** In YAML and in JSON. */
@@ -33,8 +33,24 @@ async function holdsDocument(file: string): Promise<boolean> {
   try {
     const found = await stat(file);
     if (!found.isFile() || found.size > limits.fileBytes) return false;
-    return ofAFleet.test(await readFile(file, 'utf8'));
+    const text = await readFile(file, 'utf8');
+    const documents = text.trimStart().startsWith('{') ? [text] : text.split(/^---/m);
+    return documents.some((document) => ofAFleet.test(document) && mayBeOfAFleet(kindOf(document)));
   } catch {
     return false;
+  }
+}
+
+/** Plan files, policies and printed statuses have the same group, and are no documents. One without a kind that is found so is read by others. */
+function mayBeOfAFleet(kind: unknown): boolean {
+  return kind === undefined || kind === 'List' || managedKinds.some((managed) => managed === kind);
+}
+
+function kindOf(document: string): unknown {
+  if (!document.trimStart().startsWith('{')) return /^kind:\s*["']?(\w+)/m.exec(document)?.[1];
+  try {
+    return (JSON.parse(document) as { readonly kind?: unknown }).kind;
+  } catch {
+    return undefined;
   }
 }

@@ -46,7 +46,8 @@ export function rosterPlan(look: FleetLook, plan: Plan): RosterPlan | undefined 
     fallback: healthy && healthy.digest !== content.id ? contentOf(look, healthy) : undefined,
     ...counts,
     leaves: object.deleting && object.spec.deletionPolicy === 'Retain',
-    command: arranged?.handled?.command,
+    // One that is out of date changes nothing.
+    command: arranged?.handled?.result === 'Done' ? arranged.handled.command : undefined,
     moves: movesOf(look, arranged),
   };
 }

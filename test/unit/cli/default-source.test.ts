@@ -21,6 +21,10 @@ function folderWith(files: Readonly<Record<string, string>>): string {
 }
 
 const web = serviceDocument('web');
+const ofOurs = (kind: string) =>
+  JSON.stringify({ apiVersion: 'fleetkeeper.dev/v1', kind, objects: [{ kind: 'ContainerService' }] });
+const policy = 'apiVersion: fleetkeeper.dev/v1\nkind: PlanPolicy\nrules: []\n';
+const listed = JSON.stringify({ kind: 'List', items: [{ apiVersion: 'fleetkeeper.dev/v1' }] });
 
 function saveState(folder: string): void {
   openState(path.join(folder, '.fleetkeeper/state.db'), systemRandom, {
@@ -47,6 +51,10 @@ describe('the folder that nobody named', () => {
     ['the current one, with documents in JSON', { 'web.json': '{"apiVersion": "fleetkeeper.dev/v1"}' }, ''],
     ['that of fleetkeeper.yaml', { 'fleetkeeper.yaml': 'source: shop', 'fleet/web.yaml': web }, 'shop'],
     ['the current one, by fleetkeeper.yaml', { 'fleetkeeper.yaml': 'source: .', 'fleet/web.yaml': web }, ''],
+    ['fleet, beside a plan file', { 'fleet/web.yaml': web, 'plan.json': ofOurs('Plan') }, 'fleet'],
+    ['fleet, beside a policy', { 'fleet/web.yaml': web, 'policy.yaml': policy }, 'fleet'],
+    ['the current one, with a policy in the file of a document', { 'all.yaml': `${policy}---\n${web}` }, ''],
+    ['the current one, with a list in JSON', { 'all.json': listed }, ''],
     ['none: documents of others are no fleet', { 'a.yaml': 'apiVersion: v1\nkind: Pod' }, undefined],
     ['none: a folder far below is not found', { 'my/fleet/web.yaml': web }, undefined],
     ['none: fleet has no documents', { 'fleet/README.md': 'none', 'other.txt': web }, undefined],

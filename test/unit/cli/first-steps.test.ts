@@ -111,6 +111,18 @@ describe('an account that can not be read', () => {
     }
   });
 
+  test('has the key without a line break at its end, which CI systems add', async () => {
+    const keys: (string | undefined)[] = [];
+    await using server = await serve((response, { headers }) => {
+      keys.push(headers.authorization);
+      response.writeHead(401).end(JSON.stringify(errorForm('unauthenticated', 'who is this?')));
+    });
+    const source = folderWith({ 'web.yaml': serviceDocument('web') });
+    const environment = { FLEETKEEPER_API_URL: server.url, FLEETKEEPER_API_KEY: 'key\n' };
+    await run(['plan', '--source', source], { environment });
+    expect(new Set(keys)).toEqual(new Set(['Bearer key']));
+  });
+
   test('does not hide what is planned for another one', async () => {
     await using server = await serve((response, { path: asked }) => {
       const empty = { balanceMicros: 9_000_000, currency: 'USD', services: [], volumes: [], ledger: [] };

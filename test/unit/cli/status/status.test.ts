@@ -1,8 +1,11 @@
 /** What `status` shows, of which objects, and in which form. */
+import { symlinkSync } from 'node:fs';
+import path from 'node:path';
 import stringWidth from 'string-width';
 import { describe, expect, test } from 'vitest';
 import type { ObjectKey } from '../../../../src/resources/index.ts';
 import { ManualClock } from '../../../support/manual-clock.ts';
+import { temporaryFile } from '../../../support/temporary.ts';
 import { run } from '../support.ts';
 import { aStatus, anObject, condition, noon, stateWith } from './support.ts';
 
@@ -81,6 +84,22 @@ describe('the table', () => {
       ],
       ['StorageVolume', 'default', 'data', 'ready', 'True', '-', '-', '-', '-', 'id-2', 'Provisioned'],
     ]);
+  });
+
+  test('is shown on a terminal of which nobody has set the size', async () => {
+    const flags = await stateWith([web]);
+    const shown = await run(['status', ...flags], { clock, terminal: true, columns: 0 });
+    expect(shown.stdout).toContain('Running');
+  });
+
+  test('of a state that can not be seen is not that of a fleet without one', async () => {
+    const loop = temporaryFile('loop');
+    symlinkSync(loop, loop);
+    for (const command of [['status'], ['plan'], ['inventory'], ['cost'], ['describe', 'web']]) {
+      const flags = ['--source', path.dirname(loop), '--state', path.join(loop, 'state.db')];
+      const { code, stderr } = await run([...command, ...flags], { clock });
+      expect([code, stderr]).toEqual([1, expect.stringContaining(`can't see the state ${loop}`)]);
+    }
   });
 
   test.each([40, 80, 120])('fits a terminal of %i columns, and is cut nowhere else', async (columns) => {
