@@ -168,9 +168,12 @@ export class AccountRegistry implements Accounts {
     this.#keyTimer = this.#options.clock.after(keyCheckMs, () => this.#checkKeys());
   }
 
-  /** Sends nothing from now on. Requests under way are finished. */
+  /** Sends nothing from now on. Mutations under way are finished; a read that is given up for it has not failed. */
   closeClients(): void {
-    for (const { handle } of [...this.#entries.values(), ...this.#retired.values()]) handle.api.close();
+    for (const { handle } of [...this.#entries.values(), ...this.#retired.values()]) {
+      void handle.informer.stop();
+      handle.api.close();
+    }
   }
 
   /** Ends reads of accounts at once. Mutations under way are awaited by their senders. */

@@ -1,6 +1,7 @@
 import { Option, type Command } from 'commander';
+import { describeOutcome } from '../../api/index.ts';
 import { limits, type LedgerEntry } from '../../api/wire.ts';
-import { UserError } from '../../base/index.ts';
+import { UserError, sleep } from '../../base/index.ts';
 import {
   connected,
   withConnectionFlags,
@@ -8,7 +9,7 @@ import {
   type ConnectionFlags,
 } from '../account/connection.ts';
 import { answerTo } from '../output/answers.ts';
-import { complain, print, untilStopped, type Context } from '../context.ts';
+import { complain, print, type Context } from '../context.ts';
 import { stamp, structured } from '../output/output.ts';
 import { renderTable } from '../output/render.ts';
 import { oneLine } from '../output/terminal-text.ts';
@@ -45,39 +46,52 @@ export function defineLedger(command: Command, context: Context): void {
 }
 
 async function show(context: Context, account: AccountConnection, flags: LedgerFlags): Promise<void> {
-  const read = async () => {
-    const outcome = await account.api.account(context.stopped);
-    return answerTo(`read the account ${account.key}`, outcome, context.stopped).ledger;
-  };
-  let known = await read();
-  let readAt = context.clock.wallMs();
-  const first = firstEntries(known);
+  const outcome = await account.api.account(context.stopped);
+  const { ledger } = answerTo(`read the account ${account.key}`, outcome, context.stopped);
+  const first = firstEntries(ledger);
   if (flags.output === 'json') print(context, structured('json', { entries: first.map(shownEntry) }));
   else if (flags.output === 'text') print(context, ledgerTable(first));
   else for (const entry of first) print(context, JSON.stringify(shownEntry(entry)));
-  if (!flags.follow && known.length >= limits.ledgerEntries)
+  if (flags.follow) return follow(context, account, flags, ledger);
+  if (ledger.length >= limits.ledgerEntries)
     complain(context, `the API shows the newest ${limits.ledgerEntries} entries only (§2)`);
-  while (flags.follow) {
-    await pause(context, account.spec.pollSeconds * 1000);
-    if (context.stopped.aborted) return;
-    const now = await read();
-    const { entries, hasGap } = newEntries(known, now);
-    const at = context.clock.wallMs();
+}
+
+/** Until the process is stopped, or nobody reads any more. A failed read is reported once, and the next one brings what was missed. */
+async function follow(
+  context: Context,
+  account: AccountConnection,
+  flags: LedgerFlags,
+  before: readonly LedgerEntry[],
+): Promise<void> {
+  const { clock, stopped, unread } = context;
+  const ends = AbortSignal.any([stopped, unread]);
+  let known = before;
+  let readAt = clock.wallMs();
+  let trouble = '';
+  for (;;) {
+    await sleep(clock, account.spec.pollSeconds * 1000, ends);
+    if (ends.aborted) return;
+    const outcome = await account.api.account(stopped);
+    if (stopped.aborted) return;
+    if (outcome.kind !== 'applied') {
+      const message = describeOutcome(outcome);
+      if (message !== trouble) complain(context, `can't read the account ${account.key} now: ${message}`);
+      trouble = message;
+      continue;
+    }
+    trouble = '';
+    const { entries, hasGap } = newEntries(known, outcome.value.ledger);
+    const at = clock.wallMs();
     if (hasGap) printGap(context, flags, readAt, at);
-    for (const entry of entries)
-      print(
-        context,
-        flags.output === 'jsonl' ? JSON.stringify(shownEntry(entry)) : cellsOf(entry).join('  '),
-      );
-    known = now;
+    for (const entry of entries) print(context, lineOf(entry, flags));
+    known = outcome.value.ledger;
     readAt = at;
   }
 }
 
-function pause(context: Context, delayMs: number): Promise<void> {
-  const { promise, resolve } = Promise.withResolvers<void>();
-  const timer = context.clock.after(delayMs, resolve);
-  return Promise.race([promise, untilStopped(context)]).finally(() => timer.cancel());
+function lineOf(entry: LedgerEntry, { output }: LedgerFlags): string {
+  return output === 'jsonl' ? JSON.stringify(shownEntry(entry)) : cellsOf(entry).join('  ');
 }
 
 function printGap(context: Context, { output }: LedgerFlags, fromMs: number, toMs: number): void {

@@ -139,6 +139,39 @@ test('during a long pause no request waits, and the object shows that', async ()
   await manager.stop();
 });
 
+test('a stop while a read waits is no failure of the account', async () => {
+  const fleet = await fleetBehindShutLimiter(
+    { 'web.yaml': serviceDocument('web') },
+    {
+      records: [knownService()],
+      prepare: (api) => {
+        api.services = [shownService()];
+      },
+    },
+    600,
+  );
+  const { api, clock, manager, store, tell } = fleet;
+  const answer = Promise.withResolvers<void>();
+  api.on[`GET /api/services/${serviceId}/activity`] = () => undefined;
+  api.on[patch] = async () => {
+    await answer.promise;
+    return undefined;
+  };
+  tell(desiredOf({ ...access, 'web.yaml': edited }));
+  await clock.advance(5000);
+  const [handle] = manager.accounts.handles();
+  await handle?.api.service(nobodysId);
+  await clock.advance(120_000);
+  const account = objectKey('Account', 'default', 'default');
+  const reason = () => store.record(account)?.status?.conditions.find(({ type }) => type === 'Ready')?.reason;
+  expect([api.news().includes(patch), reason()]).toEqual([true, 'Connected']);
+  const stopped = manager.stop();
+  await clock.advance(1000);
+  answer.resolve();
+  await stopped;
+  expect(reason()).toBe('Connected');
+});
+
 test('an activity that somebody else has registered meanwhile protects from it', async () => {
   const fleet = await editedBehindPause(600);
   const { clock, api, manager } = fleet;
