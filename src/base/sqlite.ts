@@ -270,6 +270,14 @@ export class Sqlite {
   }
 }
 
+// SQLITE_READONLY, SQLITE_IOERR, SQLITE_FULL, SQLITE_CANTOPEN
+const failuresOfDisk = new Set([8, 10, 13, 14]);
+
+/** Whether a write failed for the disk, or for the file on it, and not for what was written. */
+export function isOfDisk(error: unknown): boolean {
+  return error instanceof Error && 'errcode' in error && failuresOfDisk.has(Number(error.errcode) % 256);
+}
+
 const failedSyncs = new Set([1034, 1290]); // SQLITE_IOERR_FSYNC, SQLITE_IOERR_DIR_FSYNC
 
 /**

@@ -28,7 +28,7 @@ import { systemClock, type Clock } from './clock.ts';
 import { invariant } from './invariant.ts';
 import { LogWaits, type Log } from './log-waits.ts';
 import type { EventLoop } from './process.ts';
-import { isUnsynced, type Sqlite } from './sqlite.ts';
+import { isOfDisk, isUnsynced, type Sqlite } from './sqlite.ts';
 
 interface Group {
   readonly undo: (() => void)[];
@@ -51,6 +51,7 @@ export class UnitOfWork {
   #open: Group | undefined;
   /** The group one of whose members is at work, in this very call. */
   #working: Group | undefined;
+  #failed: { readonly group: Group; readonly cause: unknown } | undefined;
   #around = (commit: () => void) => commit();
 
   /** `log`: of the database, if its commits don't wait for the disk. */
@@ -101,6 +102,11 @@ export class UnitOfWork {
   /** For how long the disk has been waited for, in milliseconds. */
   get diskWaitMs(): number {
     return this.#waits?.waitMs ?? 0;
+  }
+
+  /** Why the disk did not take the newest write. Undefined: it did. */
+  get diskFailure(): unknown {
+    return this.#failed?.cause;
   }
 
   /** Whether everything in memory and database is durable. */
@@ -154,6 +160,7 @@ export class UnitOfWork {
     try {
       return { result: this.#database.part(work) };
     } catch (refusal) {
+      if (isOfDisk(refusal)) this.#failed = { group, cause: refusal };
       takeBack(undo, undoFrom);
       after.length = afterFrom;
       if (!this.#database.isInTransaction) this.#lose(group, refusal);
@@ -169,8 +176,10 @@ export class UnitOfWork {
     try {
       this.#around(() => this.#database.commit());
     } catch (error) {
+      if (isOfDisk(error)) this.#failed = { group, cause: error };
       return this.#lose(group, error);
     }
+    if (this.#failed?.group !== group) this.#failed = undefined;
     this.#open = undefined;
     if (this.#waits) this.#waits.add(group);
     else this.#conclude(group);

@@ -170,10 +170,9 @@ export class AccountRegistry implements Accounts {
 
   /** Sends nothing from now on. Mutations under way are finished; a read that is given up for it has not failed. */
   closeClients(): void {
-    for (const { handle } of [...this.#entries.values(), ...this.#retired.values()]) {
-      void handle.informer.stop();
-      handle.api.close();
-    }
+    const entries = [...this.#entries.values(), ...this.#retired.values()];
+    for (const { handle } of entries) void handle.informer.stop();
+    for (const { handle } of entries) handle.api.close();
   }
 
   /** Ends reads of accounts at once. Mutations under way are awaited by their senders. */
@@ -274,7 +273,10 @@ export class AccountRegistry implements Accounts {
       pace: () => limiter.pace,
       identity,
       funds: new FundsMemory(clock),
-      keyDigest: () => this.#digest(credential()),
+      keyDigest: () => {
+        const key = credential();
+        return key && this.#options.store.digestKey.digest({ key: key.reveal() });
+      },
       derivedKey: (purpose) => derivedKey(credential(), purpose),
       catalog: new CatalogCache({
         ...own,
@@ -368,10 +370,6 @@ export class AccountRegistry implements Accounts {
   #credential(name: string, account: Readable): Sensitive<string> | undefined {
     const found = this.#keys.keyOf({ name, ...account }, this.#snapshot);
     return found.kind === 'key' ? found.key : undefined;
-  }
-
-  #digest(key: Sensitive<string> | undefined): string | undefined {
-    return key && this.#options.store.digestKey.digest({ key: key.reveal() });
   }
 
   #keyRemedy(name: string, account: Readable): string {

@@ -22,10 +22,13 @@ export function livenessChecks(controller: Controller | undefined): HealthCheck[
 const longestDiskWaitMs = 60_000;
 
 /** Only what is wrong. It calls for no restart: heartbeats continue, and a new process could not read the file. */
-export function diskChecks({ diskWaitMs = 0 }: Pick<StateStore, 'diskWaitMs'>): HealthCheck[] {
-  if (diskWaitMs <= longestDiskWaitMs) return [];
-  const problem = `the disk has not confirmed a write for ${Math.round(diskWaitMs / 1000)} s`;
-  return [{ name: 'state-file', problem }];
+export function diskChecks({
+  diskWaitMs = 0,
+  diskFailure,
+}: Pick<StateStore, 'diskWaitMs' | 'diskFailure'>): HealthCheck[] {
+  const wait = diskWaitMs <= longestDiskWaitMs ? undefined : Math.round(diskWaitMs / 1000);
+  const problem = wait === undefined ? diskFailure : `the disk has not confirmed a write for ${wait} s`;
+  return problem === undefined ? [] : [{ name: 'state-file', problem }];
 }
 
 /** The source has been read. */

@@ -177,6 +177,11 @@ class SqliteStore extends MemoryStore implements StateStore {
     return this.#work.diskWaitMs;
   }
 
+  get diskFailure(): string | undefined {
+    const { diskFailure } = this.#work;
+    return diskFailure === undefined ? undefined : messageOf(diskFailure);
+  }
+
   override saveAll(records: readonly ObjectRecord[]): Promise<void> {
     return this.#work.join(() => {
       for (const record of records) {

@@ -12,6 +12,8 @@ import type { OwnerRevision } from './revisions.ts';
 export interface StateStore {
   /** For how long the disk has not answered, in milliseconds. Undefined: there is none. */
   readonly diskWaitMs?: number;
+  /** Why the disk did not take the newest write. Undefined: it did, or there is none. */
+  readonly diskFailure?: string | undefined;
   /** The owner that the marks of this state carry. */
   readonly ownerName: string;
   /** An operator has confirmed the owner: what carries its mark is managed. */

@@ -44,7 +44,7 @@ async function world(place?: string) {
       const web = await plane.service('web');
       return web?.image === `a/a:${tag}` && web.state === 'running';
     });
-  const run = () => launch(['run', ...flags, '--log-level', 'warn']);
+  const run = (...more: string[]) => launch(['run', ...flags, ...more, '--log-level', 'warn']);
   const mutations = async () => (await plane.requests()).filter(isMutation);
   await write(1);
   return { plane, fleet, state, flags, write, untilTagged, run, mutations };
@@ -55,8 +55,11 @@ test.skipIf(!canMount)(
   async () => {
     const disk = smallDisk();
     const { write, untilTagged, run, mutations } = await world(disk);
-    const manager = run();
+    const manager = run('--listen', '127.0.0.1:0');
+    const [, url = ''] = await manager.line(/^listening on (.*)$/);
+    const readiness = async () => (await fetch(`${url}/readyz?verbose`)).text();
     await untilTagged(1);
+    expect(await readiness()).not.toContain('state-file');
     const filler = path.join(disk, 'filler');
     for (let bytes = 1024 * 1024; bytes >= 1; bytes = Math.floor(bytes / 2)) {
       try {
@@ -76,8 +79,10 @@ test.skipIf(!canMount)(
     await eventually('a second failure', async () => manager.stderr.split('pass failed').length > 2);
     const sent = (await mutations()).length;
     expect(sent - before).toBeLessThan(tag);
+    expect(await readiness()).toMatch(/^\[-\]state-file failed: .*(full|disk I\/O error)/m);
     rmSync(filler);
     await untilTagged(tag);
+    await eventually('readiness', async () => !(await readiness()).includes('state-file'));
     expect(manager.running).toBe(true);
   },
 );
