@@ -22,6 +22,7 @@ import {
   identityName,
   judgeIdentity,
   identifies,
+  withoutKey,
   type IdentityVerdict,
   type OriginHold,
 } from '../engine/plan/index.ts';
@@ -137,7 +138,7 @@ export class IdentityWatch implements IdentityCheck, CredentialTrust, AccountIde
     if (own && this.#options.hold()) return this.#absent(this.#options.hold());
     const outcome = await me(credential, signal, heartbeatsWait ? 'heartbeat' : 'ordinary');
     const identity =
-      outcome.kind === 'applied' ? this.#withoutKey(outcome.value, credential) : hidden(outcome);
+      outcome.kind === 'applied' ? withoutKey(outcome.value, credential, store.digestKey) : hidden(outcome);
     if (own && outcome.kind === 'not-sent') await this.#takeBack(before);
     if (!identity) return readProblem(outcome as ReadProblem['outcome']);
     const pinned = store.identityPin(account);
@@ -168,13 +169,6 @@ export class IdentityWatch implements IdentityCheck, CredentialTrust, AccountIde
     if (!own) return absent;
     this.#trusted = own;
     return undefined;
-  }
-
-  /** An API may identify an account by its key. That is pinned, logged and shown as a digest. */
-  #withoutKey(identity: wire.Identity, credential: Sensitive<string>): wire.Identity {
-    const { id } = identity;
-    if (!id?.includes(credential.reveal())) return identity;
-    return { ...identity, id: `digest-${this.#options.store.digestKey.digest(id)}` };
   }
 
   /** Pins the origin durably before the key is sent there for the first time. */

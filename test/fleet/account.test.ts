@@ -338,3 +338,19 @@ test('an account in which many requests wait for an hour holds up no other, and 
   expect((await servicesOf(plane, apiKey)).map(({ name }) => name)).toEqual(['one']);
   expect((await servicesOf(plane, otherKey)).map(({ name }) => name)).toEqual(['web']);
 });
+
+test('commands that read an account use no key that is that of another account by now', async () => {
+  const { plane, fleet } = await world();
+  await fleet.write('account.yaml', documents(plane.url, apiKey));
+  await fleet.write('web.yaml', [service('one')]);
+  const manager = fleet.run();
+  await fleet.untilReady(1);
+  await manager.kill('SIGTERM');
+  const commands = [['inventory', '--all'], ['cost'], ['ledger'], ['logs', 'one']];
+  for (const command of commands) expect((await fleetkeeper([...command, ...fleet.flags])).code).toBe(0);
+  await fleet.write('account.yaml', documents(plane.url, otherKey));
+  for (const command of commands) {
+    const { code, stdout, stderr } = await fleetkeeper([...command, ...fleet.flags]);
+    expect([code, stdout, stderr]).toEqual([1, '', expect.stringContaining('nothing is read with it')]);
+  }
+});

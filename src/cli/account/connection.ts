@@ -18,6 +18,7 @@ import { withLocal } from '../local/with-local.ts';
 import { digestKeyOption } from '../options.ts';
 import { withSecretsFlag, type SecretsFlags } from '../secrets-dir.ts';
 import { environmentAccount } from '../source.ts';
+import { refuseOtherAccount } from './same-account.ts';
 
 export interface ConnectionFlags extends ClusterFlags, SecretsFlags {
   readonly source?: string;
@@ -103,9 +104,12 @@ async function connectedTo<Result>(
     const { refusals, credentialsHeader } = spec;
     const shared = { transport, limiter, clock: context.clock, metrics, refusals, credentialsHeader };
     const api = new ControlApi({ baseUrl, credential, ...shared });
-    return { key, namespace, name, spec, api };
+    return { key, namespace, name, spec, api, credential };
   });
   try {
+    if (fleet)
+      for (const { key, api, credential } of accounts)
+        await refuseOtherAccount(fleet, key, api, credential(), context.stopped);
     return await work({ accounts, fleet });
   } finally {
     for (const { api } of accounts) api.close();

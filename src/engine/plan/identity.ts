@@ -5,7 +5,7 @@
  * count as the pinned one, because everything in it would look deleted.
  */
 import type { wire } from '../../api/index.ts';
-import type { DigestKey } from '../../base/index.ts';
+import type { DigestKey, Sensitive } from '../../base/index.ts';
 import type { IdentityPin } from '../../state/index.ts';
 
 export type IdentityVerdict =
@@ -34,6 +34,16 @@ export function judgeIdentity(
   }
   if (accepted.includes(identityName(seen))) return { kind: 'ours', pin: seen };
   return { kind: 'changed', pinned: identityName(pinned), seen: identityName(seen) };
+}
+
+/** An API may identify an account by its key. That is pinned, logged and shown as a digest. */
+export function withoutKey(
+  identity: wire.Identity,
+  credential: Sensitive<string>,
+  digestKey: DigestKey,
+): wire.Identity {
+  const { id } = identity;
+  return id?.includes(credential.reveal()) ? { ...identity, id: `digest-${digestKey.digest(id)}` } : identity;
 }
 
 /** Whether the pin identifies an account, and does not only have an origin. */

@@ -93,7 +93,7 @@ export {
   type MassDrift,
 } from './drift-brake.ts';
 export { describedDuplicate, type DescribedDuplicate } from './duplicates.ts';
-export { identityName, judgeIdentity, identifies, type IdentityVerdict } from './identity.ts';
+export { identityName, judgeIdentity, identifies, withoutKey, type IdentityVerdict } from './identity.ts';
 export { isSameImage } from './image-form.ts';
 export type { DesiredCredentials, DesiredEnvironment, PlannedObject } from './inputs.ts';
 export { leavableFields, remedies } from './leavable-fields.ts';
