@@ -7,7 +7,7 @@ import { timeZone } from '../../resources/parts/windows.ts';
 const largestMicros = Number.MAX_SAFE_INTEGER;
 const micros = z.int().min(1).max(largestMicros);
 export const selector = labelSelector(
-  'selects by at least one label; for all of the namespace write `namespace: true`',
+  'selects by at least one label; for all of the namespace write `namespace: true` in its place',
 );
 
 const limits = constrained(
