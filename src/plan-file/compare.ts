@@ -139,7 +139,12 @@ function comparedObject(object: PlannedObject, present: Present): ComparedObject
   if (isCovered(object, now)) return { left: countOf(now), of: countOf(object) };
   const changedAt = since(key);
   const at = changedAt === undefined ? '' : `; it differs since ${rfc3339(changedAt)}`;
-  const message = `it needs other steps now: ${stepsText(now)}, and the plan has ${stepsText(object)}${movedText(object, now)}${at}`;
+  const [needed, inPlan] = [stepsText(now), stepsText(object)];
+  const what =
+    needed === inPlan
+      ? `it needs other values now than the plan has for ${needed}`
+      : `it needs other steps now: ${needed}, and the plan has ${inPlan}`;
+  const message = `${what}${movedText(object, now)}${at}`;
   return { refusal: { key, message }, left: steps.length, of: steps.length };
 }
 

@@ -84,6 +84,14 @@ describe('steps', () => {
     ]);
   });
 
+  test('of the same steps, other values are what the refusal names', () => {
+    const other = [{ ...patch, fingerprint: 'that of another image' }, resize, start];
+    const { refused } = verdictOf(file, now([objectWith(web, other)]));
+    expect(refused).toEqual([
+      expect.stringMatching(/it needs other values now than the plan has for patch-service \(image\), then /),
+    ]);
+  });
+
   test('a refusal has the planned, the present, what has moved, and since when', () => {
     const before = { externalId: `id of ${web}`, revision: 4, state: 'paused' };
     const { refused } = verdictOf(file, now([objectWith(web, [start, patch], { before })]), {
