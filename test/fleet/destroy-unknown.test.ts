@@ -105,6 +105,12 @@ test.skipIf(isInCluster).each(['apply', 'destroy'])(
     expect(await fleet.records()).toEqual(before);
     const { plan } = await fleet.plan();
     expect(plan.unclear).toMatchObject([{ name: 'web', reason: 'OutcomeUnknown' }]);
+    expect(plan.unclear[0]?.message).not.toContain('deleted');
+    await fleet.remove('web.yaml');
+    const { plan: withoutIt } = await fleet.plan();
+    expect(withoutIt.unclear).toMatchObject([
+      { name: 'web', message: expect.stringContaining('Its document is gone: once that is known') },
+    ]);
   },
 );
 

@@ -80,7 +80,7 @@ export class Settlement {
   async settle(intent: Intent, pass: Pass, account: AccountHandle): Promise<Plan | undefined> {
     const { clock, settleMs, mode } = this.#options;
     const sinceMs = this.#sinceMs.get(intent.object) ?? this.#startedAtMs;
-    const message = `${intent.action} may or may not have been applied (${intent.note ?? 'no response was recorded'})`;
+    const message = unknownText(intent, pass.record());
     const leftMs = sinceMs + settleMs - clock.monotonicMs();
     if (leftMs > 0 || mode === 'preview') {
       return waitFor('OutcomeUnknown', `${message}; looking for evidence`, {
@@ -239,4 +239,12 @@ function recordSettled(record: ObjectRecord, intent: Intent, target: Target): Ob
   const digests = intent.digests ?? ofEarlierVersion;
   const { restartToken } = intent;
   return recordApplied(record, intent.action, { ...target, digests, restartToken });
+}
+
+/** A plan has no step of it yet, so what its end will be is stated here. */
+function unknownText({ action, note }: Intent, { deletionRequestedAt, manifest }: ObjectRecord): string {
+  const isKept = (manifest.spec as { readonly deletionPolicy?: unknown }).deletionPolicy === 'Retain';
+  const ends = deletionRequestedAt !== undefined && !isKept && effectOf(action) !== 'delete';
+  const end = ends ? '. Its document is gone: once that is known, what there is of it is deleted' : '';
+  return `${action} may or may not have been applied (${note ?? 'no response was recorded'})${end}`;
 }
