@@ -57,10 +57,13 @@ const longestRetryMs = 10_000;
 const longestSlotShareMs = 1000;
 
 const shortestPeriodMs = 1000;
+/** Twice that of the contract (§2). */
+const longestPeriodMs = 60_000;
 
-/** What the API answered, within reason: no flood, and twice before the record expires. */
+/** What the API answered, within reason: no flood, twice before the record expires, and not so seldom that a loss is seen too late. */
 export function periodOf({ heartbeatSeconds, expiresInSeconds }: wire.ActivityAnswer): number {
-  return Math.max(Math.min(heartbeatSeconds, expiresInSeconds / 2) * 1000, shortestPeriodMs);
+  const askedMs = Math.min(heartbeatSeconds, expiresInSeconds / 2) * 1000;
+  return Math.max(Math.min(askedMs, longestPeriodMs), shortestPeriodMs);
 }
 
 /**

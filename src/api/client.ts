@@ -146,7 +146,7 @@ export class ControlApi {
     permit?: () => boolean,
   ): Promise<Outcome<wire.ActivityAnswer>> {
     const endpoint = '/api/services/{id}/activity';
-    const answer = readers.activity;
+    const answer = readers.activityOf(body.id);
     return this.#call(
       { method: 'POST', endpoint, id: serviceId, body, idempotencyKey, answer, lane: 'heartbeat', permit },
       signal,

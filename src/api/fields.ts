@@ -131,7 +131,7 @@ export const ledgerFields: FieldReaders = {
 export const activityFields: FieldReaders = {
   id: informs(form.text, 'a text'),
   name,
-  released: informs(form.flag, 'true or false'),
+  released: informs(form.flag, 'true or false', { aliases: ['release'] }),
   fresh: informs(form.flag, 'true or false'),
 };
 

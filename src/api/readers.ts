@@ -5,6 +5,7 @@
  * accepted in both places, because the id shows whose record it is. Lists are arrays, as documented; null is an empty
  * one.
  */
+import { canonicalId } from '../base/index.ts';
 import * as form from './field-forms.ts';
 import {
   activityFields,
@@ -284,7 +285,7 @@ export const activities: Reader<readonly wire.Activity[]> = {
     const raw = Array.isArray(body) ? body : isObject(body) ? body['activities'] : undefined;
     if (raw === null) return [];
     if (!Array.isArray(raw)) return new Misread('activities', 'a list', raw, reading);
-    const more = raw.length === 0 ? moreIn(body) : undefined;
+    const more = moreIn(body);
     if (more !== undefined) return new Misread(more, 'a whole list', 'a further page', reading);
     // The fields of an entry are not shown (§4 "Gaps"): any entry protects, whatever it looks like.
     return raw.map((entry: unknown) => {
@@ -299,13 +300,19 @@ export const activities: Reader<readonly wire.Activity[]> = {
 const documentedHeartbeat = { heartbeatSeconds: 30, expiresInSeconds: 300 } as const;
 const longestSeconds = { heartbeatSeconds: 86_400, expiresInSeconds: 604_800 } as const;
 
-/** §2 "Activity record": 30 and 300 by the contract; what is answered counts, where it can be read. */
-export const activity: Reader<wire.ActivityAnswer> = {
+/**
+ * §2 "Activity record": 30 and 300 by the contract; what is answered counts, where it can be read. An answer about another activity, or about
+ * something else, does not show that this one is registered.
+ */
+export const activityOf = (id: string): Reader<wire.ActivityAnswer> => ({
   read(body, reading) {
     const raw = unwrapped(body, ['activity'], 'heartbeatSeconds');
     if (!raw || !['id', ...Object.keys(documentedHeartbeat)].some((member) => member in raw)) {
       return new Misread('the body', 'an activity', body, reading);
     }
+    const ids = [raw['id'], raw['activityId'], raw['activity_id']].flatMap((each) => form.text(each) ?? []);
+    if (ids.length > 0 && !ids.some((each) => canonicalId(each) === canonicalId(id)))
+      return new Misread('id', id, ids[0], reading);
     const seconds = (field: keyof typeof documentedHeartbeat) => {
       const read = form.number(raw[field]);
       if (read !== undefined && read > 0 && read <= longestSeconds[field]) return read;
@@ -315,7 +322,7 @@ export const activity: Reader<wire.ActivityAnswer> = {
     };
     return { heartbeatSeconds: seconds('heartbeatSeconds'), expiresInSeconds: seconds('expiresInSeconds') };
   },
-};
+});
 
 export const events: Reader<readonly wire.ServiceEvent[]> = {
   read(body, reading) {

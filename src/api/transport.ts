@@ -2,6 +2,8 @@
  * One HTTP exchange over keep-alive connections, with a bound on everything. It knows nothing of the contract; it
  * only distinguishes "not one byte was sent" from "sent, and then nobody knows".
  */
+import type { Readable } from 'node:stream';
+import { finished } from 'node:stream/promises';
 import { errors, request, type Agent, type Dispatcher } from 'undici';
 import { messageOf, type Clock, type Timer } from '../base/index.ts';
 import { checkedLookup, forbiddenAddress, neverConnected } from './addresses.ts';
@@ -102,7 +104,7 @@ export function createTransport(
         kind: 'reply',
         status: response.statusCode,
         retryAfter: Array.isArray(retryAfter) ? retryAfter[0] : retryAfter,
-        body: await response.body.bytes(),
+        body: await bytesOf(response.body),
       };
     } catch (error) {
       const unsent =
@@ -246,4 +248,23 @@ function rootCause(error: unknown): unknown {
   if (error instanceof AggregateError && error.errors.length > 0) return rootCause(error.errors[0]);
   if (error instanceof Error && error.cause instanceof Error) return rootCause(error.cause);
   return error;
+}
+
+const firstBytes = 64 * 1024;
+
+/** Each part is copied when it comes: one of a single byte would keep the 64 KB in which it was received. */
+async function bytesOf(body: Readable): Promise<Uint8Array> {
+  let bytes = new Uint8Array(firstBytes);
+  let length = 0;
+  body.on('data', (part: Uint8Array) => {
+    if (length + part.length > bytes.length) {
+      const more = new Uint8Array(Math.max(2 * bytes.length, length + part.length));
+      more.set(bytes.subarray(0, length));
+      bytes = more;
+    }
+    bytes.set(part, length);
+    length += part.length;
+  });
+  await finished(body);
+  return bytes.slice(0, length);
 }

@@ -120,12 +120,12 @@ function placeOf(
   };
 }
 
-/** A service without compute shows a price of nothing for now, which is no price of a start. */
+/** A service without compute shows a price of nothing for now, or that of its storage (§1): with compute it costs no less. */
 function computeCharge(service: wire.Service, { resources }: ContainerServiceSpec): Charge {
   const shown = priceOf(service.hourlyMicros);
-  if (shown !== undefined && (shown > 0n || holdsCompute(service))) return { shown };
+  if (shown !== undefined && holdsCompute(service)) return { shown };
   const compute = wholeResources(service.resources) ?? resources;
-  return { demands: compute ? [{ compute }] : [] };
+  return { demands: compute ? [{ compute }] : [], ...(shown === undefined ? {} : { atLeast: shown }) };
 }
 
 function storageCharge(volume: wire.Volume): Charge {

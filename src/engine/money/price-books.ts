@@ -5,12 +5,20 @@
  * - A price counts for the place that the API shows. For a managed thing, it also counts for the place in its document,
  *   because the API may show another name than the one that was requested.
  * - A thing that does not run yet may show a price of 0 for now. Only running things prove that a price is missing or 0.
+ * - A service that is paused or asleep shows what its storage costs (§1), which is no price of one that runs.
  * - An impossible price (negative, beyond 2^53-1) is ignored, with one line in the log.
  */
 import { wire } from '../../api/index.ts';
 import { messageOf, type Clock } from '../../base/index.ts';
 import type { CatalogCache, SnapshotChange } from '../../observed/index.ts';
-import { catalogPrices, priceKey, priceOf, type PriceBook, type UnitPrices } from '../plan/index.ts';
+import {
+  catalogPrices,
+  holdsCompute,
+  priceKey,
+  priceOf,
+  type PriceBook,
+  type UnitPrices,
+} from '../plan/index.ts';
 import { parseObjectKey, traitsOf, type Asked } from '../../resources/index.ts';
 import type { Demand, ObjectRecord, ObservedPrice, StateStore } from '../../state/index.ts';
 import type { Logger } from '../../telemetry/index.ts';
@@ -28,6 +36,8 @@ const reviewMs = 3_600_000;
 const dayMs = 86_400_000;
 /** Only the newest are kept. */
 const mostPrices = 1024;
+/** So many ids with an impossible price are named in the log. */
+const mostAbsurd = 100;
 
 interface Book {
   observed: Map<string, ObservedPrice>;
@@ -123,7 +133,7 @@ export class PriceBooks {
     const shape = wire.wholeResources(service.resources) ?? asked?.compute;
     const price = this.#priceOf(service);
     const isRunning = service.state === 'running';
-    const isPriced = isRunning || (price !== undefined && price > 0 && service.state !== 'deleting');
+    const isPriced = isRunning || (price !== undefined && price > 0 && holdsCompute(service));
     if (!shape || !isPriced) return [];
     const { gpuCount, cpu, memoryGb } = shape;
     const gpuModel = typeof service['gpuModel'] === 'string' ? service['gpuModel'] : undefined;
@@ -165,6 +175,8 @@ export class PriceBooks {
   }): bigint | undefined {
     const price = priceOf(hourlyMicros);
     if (price === undefined && hourlyMicros !== undefined && hourlyMicros !== null && !this.#absurd.has(id)) {
+      // A provider may show as many ids as it likes.
+      if (this.#absurd.size >= mostAbsurd) return price;
       this.#absurd.add(id);
       this.#options.logger.warn({ id, hourlyMicros }, 'an impossible price is ignored');
     }

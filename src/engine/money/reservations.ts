@@ -250,7 +250,7 @@ export class Reservations {
   }
 
   #shown(
-    { key, of }: Reservation,
+    { key, of, micros }: Reservation,
     { services, volumes }: AccountSnapshot,
   ): 'priced' | 'unpriced' | 'being made' | 'not yet' {
     const record = this.#store.record(key);
@@ -260,10 +260,10 @@ export class Reservations {
     const price = priceOf(thing.hourlyMicros);
     const state = (thing['state'] ?? thing['status']) as string | undefined;
     const isSettled = settledStates.has(state);
-    // A price of 0 may be that of a thing that is not in use yet.
-    if (price !== undefined && (price > 0n || isSettled)) return 'priced';
-    if (isSettled) return 'unpriced';
-    return price === 0n && holdsCompute({ state }) ? 'being made' : 'not yet';
+    if (isSettled) return price === undefined ? 'unpriced' : 'priced';
+    // Less than was reserved, or 0, may be the price of a part, or of a thing that is not in use yet.
+    if (price !== undefined && price > 0n && price >= micros) return 'priced';
+    return price !== undefined && holdsCompute({ state }) ? 'being made' : 'not yet';
   }
 
   #of(key: ObjectKey): Reservation | undefined {

@@ -181,8 +181,10 @@ function sum(parts: readonly (readonly [number, number])[]): bigint {
 
 // ---- steps -------------------------------------------------------------------------------------------
 
-/** What is paid for: things with a shown price, or demands that have to be priced. No demands are free. */
-export type Charge = { readonly shown: bigint } | { readonly demands: readonly Demand[] };
+/** What is paid for: things with a shown price, or demands that have to be priced. No demands are free. `atLeast`: it is known to cost no less. */
+export type Charge =
+  | { readonly shown: bigint }
+  | { readonly demands: readonly Demand[]; readonly atLeast?: bigint };
 
 /** The hourly cost before and after a step. */
 export interface Pricing {
@@ -226,8 +228,10 @@ export function increaseMicros({ beforeMicros, afterMicros }: Cost): bigint {
 function priceCharge(charge: Charge, place: Place, book: PriceBook) {
   if ('shown' in charge) return { micros: charge.shown, basis: 'observed' as const, unknown: [] };
   const estimates = charge.demands.map((demand) => ({ demand, ...estimate(demand, place, book) }));
+  const estimated = estimates.reduce((total, { micros }) => total + micros, 0n);
+  const { atLeast = 0n } = charge;
   return {
-    micros: estimates.reduce((total, { micros }) => total + micros, 0n),
+    micros: atLeast > estimated ? atLeast : estimated,
     basis: weakest(estimates.map(({ basis }) => basis)),
     unknown: estimates
       .filter(({ basis, notShown }) => basis === 'unknown' && !notShown)

@@ -116,10 +116,28 @@ describe('a field that only informs', () => {
   });
 
   test('a heartbeat is acknowledged whatever its numbers look like', () => {
-    expect(read(readers.activity, { id, heartbeatSeconds: '20', expiresInSeconds: 'PT5M' })).toEqual({
+    expect(read(readers.activityOf(id), { id, heartbeatSeconds: '20', expiresInSeconds: 'PT5M' })).toEqual({
       heartbeatSeconds: 20,
       expiresInSeconds: 300,
     });
+  });
+
+  test.each([
+    [{ id: other, heartbeatSeconds: 30, expiresInSeconds: 300 }],
+    [{ id: other, name: 'web', state: 'running' }],
+  ])('an answer about something else registers nothing: %j', (body) => {
+    expect(() => read(readers.activityOf(id), body)).toThrow(`id: expected ${id}`);
+  });
+
+  test('a first page of activities is not the whole list', () => {
+    const page = { activities: [{ id, released: true }], nextCursor: 'abc' };
+    expect(() => read(readers.activities, page)).toThrow('a whole list');
+  });
+
+  test('an activity that mirrors its release is over', () => {
+    expect(read(readers.activities, { activities: [{ id, release: true }] })).toMatchObject([
+      { released: true },
+    ]);
   });
 
   test('any entry protects, whatever it looks like', () => {

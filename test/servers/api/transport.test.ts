@@ -193,6 +193,22 @@ describe('an answer', () => {
     expect(answer.kind === 'reply' && textOf(answer.body)).toBe(expected);
   });
 
+  test('in parts of one byte does not keep the buffers in which these were received', async () => {
+    const extension = 'x'.repeat(16_000);
+    await using server = await serve((_response, _request, socket) => {
+      socket.write('HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n');
+      for (let part = 0; part < 900; part += 1) socket.write(`1;${extension}\r\nx\r\n`);
+      socket.write('0\r\n\r\n');
+    });
+    const before = process.memoryUsage().arrayBuffers;
+    const answer = await transport.exchange(get(server.url));
+    expect(answer.kind === 'reply' && textOf(answer.body)).toBe('x'.repeat(900));
+    const kept =
+      answer.kind === 'reply' && typeof answer.body !== 'string' ? answer.body.buffer.byteLength : 0;
+    expect(kept).toBe(900);
+    expect(process.memoryUsage().arrayBuffers - before).toBeLessThan(32e6);
+  });
+
   test('of exactly the greatest length is read', async () => {
     await using server = await serve(reply(200, 'x'.repeat(1000)));
     expect(await transport.exchange(get(server.url))).toMatchObject({ body: bytes('x'.repeat(1000)) });

@@ -103,6 +103,25 @@ test('a creation shows what it costs and where that comes from, and the plan wha
   expect(text).toContain('Cost: $0.00/h → $3.89/h (+$3.89/h, about +$2,839.70 a month of 730 h)');
 });
 
+test.each(['paused', 'sleeping'])(
+  'what a service costs that is %s is not what one costs that runs',
+  async (state) => {
+    const prices = [{ region: 'standard', ...units }];
+    const cheap = shownService({
+      id: '00000000-0000-4000-8000-000000000007',
+      name: 'other',
+      state,
+      hourlyMicros: 2000,
+      environmentNames: ['A'],
+    });
+    const plan = await planOf(fleetOf({ web: [] }, { prices }), (api) => rich(api, [cheap]));
+    expect(plan.changes.find(({ name }) => name === 'web')?.cost).toMatchObject({
+      deltaMicros: 1_596_000 + 8 * 19_000 + 32 * 6000,
+      basis: 'declared',
+    });
+  },
+);
+
 test('a price that nobody tells is no price', async () => {
   const plan = await planOf(fleetOf({ web: [] }), rich);
   expect(plan.changes[0]?.cost?.basis).toBe('unknown');
