@@ -250,21 +250,39 @@ function rootCause(error: unknown): unknown {
   return error;
 }
 
-const firstBytes = 64 * 1024;
+const smallBytes = 4096;
+const longestScratchBytes = 64 * 1024;
 
-/** Each part is copied when it comes: one of a single byte would keep the 64 KB in which it was received. */
+/** Small parts are copied when they come: one of a single byte would keep the 64 KB in which it was received. */
 async function bytesOf(body: Readable): Promise<Uint8Array> {
-  let bytes = new Uint8Array(firstBytes);
-  let length = 0;
+  const parts: Uint8Array[] = [];
+  let scratch = Buffer.alloc(0);
+  let [start, end] = [0, 0];
+  const flush = () => {
+    if (end > start) parts.push(scratch.subarray(start, end));
+    start = end;
+  };
   body.on('data', (part: Uint8Array) => {
-    if (length + part.length > bytes.length) {
-      const more = new Uint8Array(Math.max(2 * bytes.length, length + part.length));
-      more.set(bytes.subarray(0, length));
-      bytes = more;
+    if (part.length >= smallBytes) {
+      flush();
+      parts.push(part);
+      return;
     }
-    bytes.set(part, length);
-    length += part.length;
+    if (end + part.length > scratch.length) {
+      flush();
+      scratch = Buffer.allocUnsafe(Math.min(Math.max(2 * scratch.length, part.length), longestScratchBytes));
+      [start, end] = [0, 0];
+    }
+    scratch.set(part, end);
+    end += part.length;
   });
   await finished(body);
-  return bytes.slice(0, length);
+  flush();
+  const bytes = new Uint8Array(parts.reduce((sum, part) => sum + part.length, 0));
+  let at = 0;
+  for (const part of parts) {
+    bytes.set(part, at);
+    at += part.length;
+  }
+  return bytes;
 }
