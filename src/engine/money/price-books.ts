@@ -6,7 +6,7 @@
  *   because the API may show another name than the one that was requested.
  * - A thing that does not run yet may show a price of 0 for now. Only running things prove that a price is missing or 0.
  * - A service that is paused or asleep shows what its storage costs (§1), which is no price of one that runs.
- * - An impossible price (negative, beyond 2^53-1) is ignored, with one line in the log.
+ * - An impossible price (negative, beyond 2^53-1) is ignored, with one line in the log for each of the first hundred things.
  */
 import { wire } from '../../api/index.ts';
 import { messageOf, type Clock } from '../../base/index.ts';

@@ -63,13 +63,7 @@ export interface Ended {
 
 const patienceMs = 600_000;
 /** In other states, a price may still appear. */
-const settledStates: ReadonlySet<string | undefined> = new Set([
-  'running',
-  'error',
-  'paused',
-  'sleeping',
-  'ready',
-]);
+const settledStates: ReadonlySet<string | undefined> = new Set(['running', 'error', 'ready']);
 const none: ReadonlyMap<ObjectKey, Reservation> = new Map();
 
 export class Reservations {
@@ -259,11 +253,10 @@ export class Reservations {
     if (!thing || of === 'creation-to-follow' || isOlder(thing, record)) return 'not yet';
     const price = priceOf(thing.hourlyMicros);
     const state = (thing['state'] ?? thing['status']) as string | undefined;
-    const isSettled = settledStates.has(state);
-    if (isSettled) return price === undefined ? 'unpriced' : 'priced';
-    // Less than was reserved, or 0, may be the price of a part, or of a thing that is not in use yet.
+    if (settledStates.has(state)) return price === undefined ? 'unpriced' : 'priced';
+    // Less than was reserved may be the price of a part, and 0 that of a thing that is not in use yet.
     if (price !== undefined && price > 0n && price >= micros) return 'priced';
-    return price !== undefined && holdsCompute({ state }) ? 'being made' : 'not yet';
+    return price === 0n && holdsCompute({ state }) ? 'being made' : 'not yet';
   }
 
   #of(key: ObjectKey): Reservation | undefined {

@@ -60,6 +60,21 @@ describe('what a request reserves', () => {
       7n,
     ],
     ['a read without a price, once it runs', snapshot(100, aService()), 0n],
+    [
+      'a read with the price of a part, while it is being made',
+      snapshot(100, aService({ state: 'provisioning', hourlyMicros: 2 })),
+      7n,
+    ],
+    [
+      'a read with the price of its storage, before it starts',
+      snapshot(100, aService({ state: 'paused', hourlyMicros: 2 })),
+      7n,
+    ],
+    [
+      'a read with its whole price, while it is being made',
+      snapshot(100, aService({ state: 'provisioning', hourlyMicros: 7 })),
+      0n,
+    ],
   ])('after the answer, and %s', (_what, shown, left) => {
     const open = taken();
     open.heard(key, 100);
