@@ -505,8 +505,8 @@ export const brokenRules: readonly BrokenRule[] = [
     file: 'api/limiter.ts',
     line: "signal?.removeEventListener('abort', giveUp);\n        this.#take();",
     becomes: 'this.#take();',
-    test: 'unit/manager/origin-pin',
-    named: 'the next process holds it, too, when the first question had no answer',
+    test: 'servers/api/limiter',
+    named: 'tells what became of a task that was given up after it had begun',
   },
   {
     item: 'L3',
