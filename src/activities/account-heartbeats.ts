@@ -12,6 +12,7 @@ import { describeOutcome, type Outcome, type wire } from '../api/index.ts';
 import { messageOf, type Clock, type Random, type Timer } from '../base/index.ts';
 import type { Logger, Metrics } from '../telemetry/index.ts';
 import {
+  goneStatuses,
   nextSlotMs,
   periodOf,
   phaseOf,
@@ -81,7 +82,6 @@ const headStartMs = 2000;
 const answerMs = 10_000;
 /** A heartbeat is repeated with its key for so long; then it is a new one. */
 const longestKeyMs = 10_000;
-const goneStatuses: ReadonlySet<number> = new Set([404, 410]);
 
 export class AccountHeartbeats {
   readonly #account: string;
@@ -145,6 +145,14 @@ export class AccountHeartbeats {
 
   remove(registration: Registration): void {
     this.#registrations.delete(registration);
+    this.#arm();
+  }
+
+  /** The next heartbeat is sent at once, unless the one before has failed. */
+  hurry(registration: Registration): void {
+    const nowMs = this.#options.clock.monotonicMs();
+    if (registration.failure !== undefined || registration.dueAtMs <= nowMs) return;
+    this.#due(registration, nowMs);
     this.#arm();
   }
 

@@ -6,7 +6,7 @@
 import type { Clock, Random } from '../base/index.ts';
 import type { Logger, Metrics } from '../telemetry/index.ts';
 import { AccountHeartbeats, type Registration } from './account-heartbeats.ts';
-import type { RegistrationRequest, RegistrationState } from './registration.ts';
+import { evidenceIn, type RegistrationRequest, type RegistrationState } from './registration.ts';
 
 export interface HeartbeatLoopOptions<Key> {
   readonly clock: Clock;
@@ -25,6 +25,8 @@ export class HeartbeatLoop<Key extends string> {
   readonly #options: HeartbeatLoopOptions<Key>;
   readonly #registrations = new Map<Key, { registration: Registration; heartbeats: AccountHeartbeats }>();
   readonly #accounts = new Map<string, AccountHeartbeats>();
+  /** By the id of the service. */
+  readonly #keysOf = new Map<string, Set<Key>>();
   /** Those that were to be released. A release that was sent is acknowledged even if nobody waits for it any more. */
   readonly #dropped = new Map<Key, Registration>();
 
@@ -45,6 +47,8 @@ export class HeartbeatLoop<Key extends string> {
       const isReleased = this.#wasReleased(key, request);
       const registration = heartbeats.add(request, () => this.#options.onChange(key), isReleased);
       this.#registrations.set(key, { registration, heartbeats });
+      const { serviceId } = request;
+      this.#keysOf.set(serviceId, (this.#keysOf.get(serviceId) ?? new Set()).add(key));
       return heartbeats.stateOf(registration);
     }
     known.heartbeats.change(known.registration, request);
@@ -57,13 +61,30 @@ export class HeartbeatLoop<Key extends string> {
     if (!known) return;
     this.#registrations.delete(key);
     known.heartbeats.remove(known.registration);
-    if (known.registration.request.wanted === 'released') this.#dropped.set(key, known.registration);
+    const { serviceId, wanted } = known.registration.request;
+    const keys = this.#keysOf.get(serviceId);
+    keys?.delete(key);
+    if (keys?.size === 0) this.#keysOf.delete(serviceId);
+    if (wanted === 'released') this.#dropped.set(key, known.registration);
   }
 
   /** As `drop`, and the caller knows by itself what was released. */
   forget(key: Key): void {
     this.drop(key);
     this.#dropped.delete(key);
+  }
+
+  /** See `ActivityRegistrations` (engine/). */
+  evidenceOf(serviceId: string, sinceMs: number): 'accepted' | 'gone' | 'unclear' | undefined {
+    const held = [...(this.#keysOf.get(serviceId) ?? [])]
+      .flatMap((key) => this.#registrations.get(key) ?? [])
+      .filter(({ registration: { phase } }) => phase === 'held');
+    if (held.length === 0) return undefined;
+    const found = held.map(({ registration }) => evidenceIn(registration, sinceMs));
+    if (found.includes('accepted')) return 'accepted';
+    if (found.every((evidence) => evidence === 'gone')) return 'gone';
+    for (const { registration, heartbeats } of held) heartbeats.hurry(registration);
+    return 'unclear';
   }
 
   /** Whether something in that account needs requests: a registration, heartbeats, or its release. */
@@ -104,6 +125,7 @@ export class HeartbeatLoop<Key extends string> {
   async stop(): Promise<void> {
     await Promise.all([...this.#accounts.values()].map((heartbeats) => heartbeats.stop()));
     this.#registrations.clear();
+    this.#keysOf.clear();
   }
 
   #wasReleased(key: Key, { serviceId, activityId }: RegistrationRequest): boolean {

@@ -52,6 +52,18 @@ export interface RegistrationState {
   readonly refusedWith: number | undefined;
 }
 
+/** A refusal of a request for an activity of a service that is gone. */
+export const goneStatuses: ReadonlySet<number> = new Set([404, 410]);
+
+/** What the newest heartbeat, or one since `sinceMs`, shows of the service; see `ActivityRegistrations` (engine/). */
+export function evidenceIn(
+  { heartbeatAtMs, refusedWith }: Pick<RegistrationState, 'heartbeatAtMs' | 'refusedWith'>,
+  sinceMs: number,
+): 'accepted' | 'gone' | 'unclear' {
+  if (refusedWith !== undefined && goneStatuses.has(refusedWith)) return 'gone';
+  return heartbeatAtMs !== undefined && heartbeatAtMs >= sinceMs ? 'accepted' : 'unclear';
+}
+
 const firstRetryMs = 1000;
 const longestRetryMs = 10_000;
 const longestSlotShareMs = 1000;

@@ -28,6 +28,12 @@ export interface KeptRegistration {
   readonly refusedWith: number | undefined;
 }
 
+/**
+ * What requests for held activities show of their service, of which reads show nothing: one was accepted, all were refused because it is gone,
+ * or neither.
+ */
+export type ServiceEvidence = 'accepted' | 'gone' | 'unclear';
+
 export interface ActivityRegistrations {
   /** Registers the activity and sends heartbeats from now on. Returns its state. */
   keep(key: ObjectKey, wanted: WantedRegistration): KeptRegistration;
@@ -35,4 +41,9 @@ export interface ActivityRegistrations {
   drop(key: ObjectKey): void;
   /** As `drop`, when it is written down that it was released, or the object is gone. */
   forget(key: ObjectKey): void;
+  /**
+   * The evidence since `sinceMs` (monotonic). Undefined: this process holds no activity there. Where it is unclear, the next heartbeat is sent
+   * at once.
+   */
+  evidenceOf(serviceId: string, sinceMs: number): ServiceEvidence | undefined;
 }

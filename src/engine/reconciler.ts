@@ -73,7 +73,7 @@ export class Reconciler {
     this.#exchanges = new Exchanges(options);
     this.#creations = new Creations(options);
     const settleMs = options.mode === 'preview' ? 0 : options.settleMs;
-    this.#absenceProofs = new AbsenceProofs(options.clock, settleMs, this.#creations, options.store);
+    this.#absenceProofs = new AbsenceProofs({ ...options, settleMs, creations: this.#creations });
     this.#backoffs = new Backoffs(options);
     this.#readConsistency = new ReadConsistency(options);
     this.#settlement = new Settlement(options, this.#creations);

@@ -124,7 +124,7 @@ test('a replica that vanished is replaced, where drift is only reported', async 
   await eventually(
     'another one is there',
     async () => (await services()).filter(({ state }) => state === 'running').length === 3,
-    120_000,
+    240_000,
   );
   await fleet.until('ServiceFleet/llm', 'Ready', 'True');
   expect((await services()).map(({ name }) => name)).toEqual(['llm-0', 'llm-2', 'llm-3']);

@@ -38,6 +38,7 @@ test('each transition of Ready is one line with object, reason and message, and 
   await fleet.write('fleet.yaml', [...account(plane.url), service('web', { driftPolicy: 'Report' })]);
   const manager = fleet.run();
   await fleet.untilReady(1);
+  await eventually('both lines', async () => transitions(manager, fleet, 'web').length > 1);
   expect(transitions(manager, fleet, 'web').map(short)).toEqual([
     'info not ready False Create',
     'info ready True Running',
@@ -46,7 +47,11 @@ test('each transition of Ready is one line with object, reason and message, and 
   const patch = { image: 'registry.invalid/acme/app:1' };
   await plane.call('PATCH', `/api/services/${id}`, { revision, patch });
   await fleet.until('ContainerService/web', 'Ready', 'False', 'ServiceError');
-  await sleep(5000);
+  await eventually(
+    'a line',
+    async () => transitions(manager, fleet, 'web').at(-1)?.['reason'] === 'ServiceError',
+  );
+  await sleep(3000);
   const lines = transitions(manager, fleet, 'web').slice(2);
   // Whether it was seen on its way depends on when it was read.
   expect(lines.map(short).filter((line) => line !== 'warn not ready False Provisioning')).toEqual([

@@ -5,9 +5,11 @@
  * - A snapshot counts only if it began after the last mutation of the object.
  * - If a recorded id is missing from such a snapshot, the thing is read by its id. It is gone if both reads lack it. Unless its
  *   deletion was accepted, both have to lack it again one settle window later.
+ * - A service that no read shows is not gone while it accepts heartbeats, or lists an activity that is not released. That holds for
+ *   `visibilitySeconds`, and not after an accepted deletion.
  * - An object without an id has no thing if two account reads in a row lack its mark.
  */
-import type { Outcome } from '../../api/index.ts';
+import { describeOutcome, type Outcome, type wire } from '../../api/index.ts';
 import type { Clock } from '../../base/index.ts';
 import type { AccountSnapshot } from '../../observed/index.ts';
 import type { Observation, Owner } from '../plan/index.ts';
@@ -15,6 +17,8 @@ import type { ReasonOf } from '../../reasons/index.ts';
 import { annotations, type ObjectKey } from '../../resources/index.ts';
 import type { ObjectRecord, StateStore } from '../../state/index.ts';
 import type { AccountHandle } from '../accounts.ts';
+import type { ActivityRegistrations } from '../activity-registrations.ts';
+import { longestMs } from '../outcomes/creation-times.ts';
 import type { Creations } from '../outcomes/creations.ts';
 import { duplicatesAmong } from './duplicates.ts';
 import { LeftBehind } from './left-behind.ts';
@@ -207,33 +211,36 @@ export function neverMade<Value>(
 }
 
 /** Absences that are being confirmed. After a restart, the confirmation begins again. */
+export interface AbsenceProofsOptions {
+  readonly clock: Clock;
+  /** 0 in a preview. */
+  readonly settleMs: number;
+  readonly creations: Pick<Creations, 'absenceRule'>;
+  readonly store: Pick<StateStore, 'leftUntil'>;
+  readonly registrations: Pick<ActivityRegistrations, 'evidenceOf'>;
+}
+
+/** Undefined for a kind without activities. */
+type ActivitiesRead = () => Promise<Outcome<readonly wire.Activity[]>> | undefined;
+
 export class AbsenceProofs {
   readonly left: LeftBehind;
   readonly #sinceMs = new Map<ObjectKey, number>();
-  readonly #clock: Clock;
-  readonly #settleMs: number;
-  readonly #creations: Pick<Creations, 'absenceRule'>;
+  readonly #options: AbsenceProofsOptions;
 
-  constructor(
-    clock: Clock,
-    settleMs: number,
-    creations: Pick<Creations, 'absenceRule'>,
-    store: Pick<StateStore, 'leftUntil'>,
-  ) {
-    this.#clock = clock;
-    this.left = new LeftBehind(clock, settleMs, store);
-    this.#settleMs = settleMs;
-    this.#creations = creations;
+  constructor(options: AbsenceProofsOptions) {
+    this.left = new LeftBehind(options.clock, options.settleMs, options.store);
+    this.#options = options;
   }
 
   /** The object leaves its thing at the provider, and is about to be forgotten. See `LeftBehind.leave`. */
   leave(record: ObjectRecord, account: AccountHandle | undefined): number | undefined {
-    return account && this.left.leave(record, this.#creations.absenceRule(record, account));
+    return account && this.left.leave(record, this.#options.creations.absenceRule(record, account));
   }
 
   /** A preview sends nothing, so one observation is sufficient. */
   get needsOneObservation(): boolean {
-    return this.#settleMs === 0;
+    return this.#options.settleMs === 0;
   }
 
   forget(key: ObjectKey): void {
@@ -244,13 +251,15 @@ export class AbsenceProofs {
    * Decides about a recorded id that the snapshot lacks, given a new read by id: it is present after all,
    * certainly absent, or undecided.
    */
-  confirm<Value>(
+  async confirm<Value>(
     record: ObjectRecord,
     account: AccountHandle,
     snapshot: AccountSnapshot,
     read: Outcome<Value>,
-  ): Observation<Value> {
+    activities: ActivitiesRead,
+  ): Promise<Observation<Value>> {
     const { key } = record;
+    const { clock, settleMs, creations } = this.#options;
     if (read.kind === 'applied') {
       this.#sinceMs.delete(key);
       return { kind: 'present', value: read.value };
@@ -261,17 +270,56 @@ export class AbsenceProofs {
         message: `${record.externalId} is not in the account, and could not be read by its id`,
       };
     }
-    const rule = this.#creations.absenceRule(record, account);
+    const rule = creations.absenceRule(record, account);
     if (rule.isDeleted) return { kind: 'absent', confirmed: true };
-    const nowMs = this.#clock.monotonicMs();
+    const nowMs = clock.monotonicMs();
     const sinceMs = this.#sinceMs.get(key) ?? nowMs;
     this.#sinceMs.set(key, sinceMs);
-    const earliestMs = Math.max(sinceMs + this.#settleMs, rule.notBeforeMs);
+    const earliestMs = Math.max(sinceMs + settleMs, rule.notBeforeMs);
     const isOld = this.needsOneObservation ? rule.notBeforeMs <= nowMs : snapshot.startedAtMs >= earliestMs;
-    if (isOld && nowMs >= earliestMs) return { kind: 'absent', confirmed: true };
+    if (isOld && nowMs >= earliestMs) {
+      const message = await this.#activeStill(record, account, sinceMs, activities);
+      return message === undefined ? { kind: 'absent', confirmed: true } : { kind: 'pending', message };
+    }
     const isYoung = nowMs < rule.notBeforeMs;
     return { kind: 'absent', confirmed: false, ...(isYoung ? { message: rule.message } : {}) };
   }
+
+  /** Why a service that no read shows since `sinceMs` may be there all the same. */
+  async #activeStill(
+    { externalId = '' }: ObjectRecord,
+    account: AccountHandle,
+    sinceMs: number,
+    activities: ActivitiesRead,
+  ): Promise<string | undefined> {
+    const { clock, settleMs, registrations } = this.#options;
+    const longest = longestMs(account, settleMs);
+    if (clock.monotonicMs() >= sinceMs + longest) return undefined;
+    const own = registrations.evidenceOf(externalId, sinceMs);
+    const read = own === undefined ? await activities() : undefined;
+    const sign = own === undefined ? read && signIn(read) : signOf[own];
+    return (
+      sign &&
+      `no read shows ${externalId}, but ${sign}: reads may lag behind. It counts as gone when that ends, or after ${longest / 1000} s (visibilitySeconds of the Account)`
+    );
+  }
+}
+
+/** What this process's own heartbeats show. */
+const signOf = {
+  accepted: 'a heartbeat of its task was accepted',
+  unclear: 'the next heartbeat of its task has no answer yet',
+  gone: undefined,
+} as const;
+
+/** What its list of activities shows. */
+function signIn(read: Outcome<readonly wire.Activity[]>): string | undefined {
+  if (read.kind !== 'applied') {
+    return reportsAbsence(read, false)
+      ? undefined
+      : `its activities could not be read (${describeOutcome(read)})`;
+  }
+  return read.value.some(({ released }) => released !== true) ? 'an activity is registered in it' : undefined;
 }
 
 /** The status and code for a missing id are not documented (§7): 404, or a text like these. */

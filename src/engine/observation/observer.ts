@@ -137,8 +137,10 @@ export class Observer {
       return;
     }
     if (record.externalId !== undefined) {
-      const read = await things.read(account.api, record.externalId);
-      const confirmed = absenceProofs.confirm(record, account, snapshot, read);
+      const { externalId: id } = record;
+      const read = await things.read(account.api, id);
+      const activities = () => things.activities?.(account.api, id, () => {});
+      const confirmed = await absenceProofs.confirm(record, account, snapshot, read, activities);
       this.see({ observation: confirmed });
       const isConfirmed = 'confirmed' in confirmed && confirmed.confirmed;
       // The thing that replaces a deleted one may have been made already. The same is true for an object

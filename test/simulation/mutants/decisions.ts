@@ -78,7 +78,7 @@ export const decisions: readonly Mutant[] = [
     crowd: 'small',
     seed: 20,
     patch: () =>
-      replaced(AbsenceProofs.prototype, 'confirm', () => () => ({ kind: 'absent', confirmed: true })),
+      replaced(AbsenceProofs.prototype, 'confirm', () => async () => ({ kind: 'absent', confirmed: true })),
   },
   {
     breaks: 'things are taken as ours by their name',

@@ -185,6 +185,7 @@ describe('absence', () => {
     retryAfterMs: undefined,
   };
   const settleMs = 30_000;
+  const account = { spec: { visibilitySeconds: 600 } } as AccountHandle;
   const snapshotAt = (startedAtMs: number) => ({ startedAtMs }) as AccountSnapshot;
   const record = aRecord(serviceKey, { externalId: serviceId });
 
@@ -195,55 +196,61 @@ describe('absence', () => {
       message: 'young',
       ...(deletedByUs ? { isDeleted: true as const } : {}),
     });
-    const absences = new AbsenceProofs(clock, windowMs, { absenceRule }, { leftUntil: () => undefined });
+    const absences = new AbsenceProofs({
+      clock,
+      settleMs: windowMs,
+      creations: { absenceRule },
+      store: { leftUntil: () => undefined },
+      registrations: { evidenceOf: () => undefined },
+    });
     const confirm = (read: Outcome<wire.Service> = missing, startedAtMs = clock.monotonicMs(), of = record) =>
-      absences.confirm(of, {} as AccountHandle, snapshotAt(startedAtMs), read);
+      absences.confirm(of, account, snapshotAt(startedAtMs), read, () => undefined);
     return { clock, absences, confirm };
   }
 
   // COVERAGE 25, 51, 54, 94
   test('is believed when both reads still say so a settle window later', async () => {
     const { clock, confirm } = start();
-    expect(confirm()).toEqual({ kind: 'absent', confirmed: false });
+    expect(await confirm()).toEqual({ kind: 'absent', confirmed: false });
     await clock.advance(settleMs - 1);
-    expect(confirm()).toEqual({ kind: 'absent', confirmed: false });
+    expect(await confirm()).toEqual({ kind: 'absent', confirmed: false });
     await clock.advance(1);
-    expect(confirm()).toEqual({ kind: 'absent', confirmed: true });
+    expect(await confirm()).toEqual({ kind: 'absent', confirmed: true });
   });
 
   test('of what is young is believed only when it is older, from a read that began then', async () => {
     const { clock, confirm } = start(settleMs, settleMs * 3);
-    confirm();
+    await confirm();
     await clock.advance(settleMs * 2);
-    expect(confirm()).toEqual({ kind: 'absent', confirmed: false, message: 'young' });
+    expect(await confirm()).toEqual({ kind: 'absent', confirmed: false, message: 'young' });
     await clock.advance(settleMs);
-    expect(confirm(missing, settleMs * 3 - 1)).toEqual({ kind: 'absent', confirmed: false });
-    expect(confirm()).toEqual({ kind: 'absent', confirmed: true });
+    expect(await confirm(missing, settleMs * 3 - 1)).toEqual({ kind: 'absent', confirmed: false });
+    expect(await confirm()).toEqual({ kind: 'absent', confirmed: true });
   });
 
   test('an account read that began before the window was over proves nothing', async () => {
     const { clock, confirm } = start();
-    confirm();
+    await confirm();
     await clock.advance(settleMs * 2);
-    expect(confirm(missing, settleMs - 1)).toEqual({ kind: 'absent', confirmed: false });
-    expect(confirm(missing, settleMs)).toEqual({ kind: 'absent', confirmed: true });
+    expect(await confirm(missing, settleMs - 1)).toEqual({ kind: 'absent', confirmed: false });
+    expect(await confirm(missing, settleMs)).toEqual({ kind: 'absent', confirmed: true });
   });
 
   test('one read that shows it again starts the window anew', async () => {
     const { clock, confirm } = start();
-    confirm();
+    await confirm();
     await clock.advance(settleMs);
     const value = aService();
-    expect(confirm({ kind: 'applied', status: 200, value })).toEqual({ kind: 'present', value });
-    expect(confirm()).toEqual({ kind: 'absent', confirmed: false });
+    expect(await confirm({ kind: 'applied', status: 200, value })).toEqual({ kind: 'present', value });
+    expect(await confirm()).toEqual({ kind: 'absent', confirmed: false });
   });
 
   test('a mutation starts it anew, too', async () => {
     const { clock, absences, confirm } = start();
-    confirm();
+    await confirm();
     await clock.advance(settleMs);
     absences.forget(serviceKey);
-    expect(confirm()).toEqual({ kind: 'absent', confirmed: false });
+    expect(await confirm()).toEqual({ kind: 'absent', confirmed: false });
   });
 
   test.each([
@@ -253,26 +260,29 @@ describe('absence', () => {
     { ...missing, status: 400, code: '40401', message: 'The service does not exist.' },
   ] as const)('is believed in any words that say so: %j', async (read) => {
     const { clock, confirm } = start();
-    expect(confirm(read)).toEqual({ kind: 'absent', confirmed: false });
+    expect(await confirm(read)).toEqual({ kind: 'absent', confirmed: false });
     await clock.advance(settleMs);
-    expect(confirm(read)).toEqual({ kind: 'absent', confirmed: true });
+    expect(await confirm(read)).toEqual({ kind: 'absent', confirmed: true });
   });
 
   test.each([400, 403, 404, 409])(
     'what we deleted is gone when the account leaves it out and the API refuses it with %i',
-    (status) => {
+    async (status) => {
       const { confirm } = start();
       const deleted = aRecord(serviceKey, { externalId: serviceId, deletedByUs: true });
       const read = { ...missing, status, code: 'refused' };
-      expect(confirm(read, 0, deleted)).toEqual({ kind: 'absent', confirmed: true });
+      expect(await confirm(read, 0, deleted)).toEqual({ kind: 'absent', confirmed: true });
     },
   );
 
-  test.each([401, 429, 503])('nothing is known of what we deleted when the API answers %i', (status) => {
-    const { confirm } = start();
-    const deleted = aRecord(serviceKey, { externalId: serviceId, deletedByUs: true });
-    expect(confirm({ ...missing, status }, 0, deleted)).toMatchObject({ kind: 'pending' });
-  });
+  test.each([401, 429, 503])(
+    'nothing is known of what we deleted when the API answers %i',
+    async (status) => {
+      const { confirm } = start();
+      const deleted = aRecord(serviceKey, { externalId: serviceId, deletedByUs: true });
+      expect(await confirm({ ...missing, status }, 0, deleted)).toMatchObject({ kind: 'pending' });
+    },
+  );
 
   // COVERAGE 54, 94
   test.each([
@@ -283,14 +293,14 @@ describe('absence', () => {
     { kind: 'unknown', reason: 'time-out' },
   ] as const)('a read that did not say 404 proves nothing: %j', async (read) => {
     const { clock, confirm } = start();
-    confirm();
+    await confirm();
     await clock.advance(settleMs * 2);
-    expect(confirm(read)).toMatchObject({ kind: 'pending' });
+    expect(await confirm(read)).toMatchObject({ kind: 'pending' });
   });
 
-  test('what we deleted ourselves is gone at once', () => {
+  test('what we deleted ourselves is gone at once', async () => {
     const { confirm } = start();
-    expect(confirm(missing, 0, { ...record, deletedByUs: true })).toEqual({
+    expect(await confirm(missing, 0, { ...record, deletedByUs: true })).toEqual({
       kind: 'absent',
       confirmed: true,
     });

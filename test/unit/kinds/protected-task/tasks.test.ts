@@ -114,16 +114,18 @@ test('an activity that moves to another service is released with another key: th
       keep: () => ({ phase: 'held', expiresAtMs: undefined, failure: undefined, refusedWith: undefined }),
       drop: () => {},
       forget: () => {},
+      evidenceOf: () => undefined,
     },
     stopping: () => false,
     mode: 'manage',
     driftWatch: { brake: () => undefined },
-    absenceProofs: new AbsenceProofs(
+    absenceProofs: new AbsenceProofs({
       clock,
-      0,
-      { absenceRule: () => ({ notBeforeMs: 0, message: '' }) },
-      { leftUntil: () => undefined },
-    ),
+      settleMs: 0,
+      creations: { absenceRule: () => ({ notBeforeMs: 0, message: '' }) },
+      store: { leftUntil: () => undefined },
+      registrations: { evidenceOf: () => undefined },
+    }),
   });
   await pass.observe({ name: 'default/default', spec: { visibilitySeconds: 600 } } as AccountHandle, 0);
   const kept = taskPart(fleet.store.record(task)).registration;
