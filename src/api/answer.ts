@@ -72,6 +72,13 @@ export function readAnswer<Value>(
     const reason = `status ${reply.status} ${presentable(code || message, secrets)}: what was sent with this key before is under way`;
     return { kind: 'unknown', reason };
   }
+  if (meaning === 'OutcomeUnknown') {
+    const said = presentable(message || code, secrets);
+    return {
+      kind: 'unknown',
+      reason: `status ${reply.status}, which leaves open what becomes of it: ${said}`,
+    };
+  }
   return {
     kind: 'refused',
     status: reply.status,

@@ -8,6 +8,7 @@
  * | not-sent | no connection, no such host, no credential: no byte of it was sent   | did not happen       |
  * | unknown  | anything else: time-out, reset, another 5xx, a body that can't be read | nobody knows       |
  *
+ * So is a 409 or 503 whose own text leaves open what becomes of the request.
  * A refusal because a request with the same idempotency key is under way is unknown, too: that one may take effect.
  * 500, 502 and 504 are unknown even in the error form: a server with an "internal error" may have done something.
  */

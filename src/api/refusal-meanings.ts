@@ -10,6 +10,8 @@
  *
  * A 503 is an outage unless code or message mention capacity, funds, room or the e-mail address. A meaning only
  * decides whether, when and with which reason the request is sent again; a refused request never counts as applied.
+ *
+ * An outage or a conflict whose own text leaves open what becomes of the request is no refusal: a gateway's time-out, "may still be carried out".
  */
 
 /** Those that a rule may name; `kinds/account/schema-refusals.ts` has them, too, and a test holds the two lists together. */
@@ -28,8 +30,10 @@ export const refusalMeanings = [
   'RateLimited',
   'Unavailable',
 ] as const;
-/** `KeyInUse`: what was sent with the same key before may still take effect. `Conflict`: one of an unknown kind. */
-export type RefusalMeaning = (typeof refusalMeanings)[number] | 'KeyInUse' | 'Conflict';
+/**
+ * `KeyInUse`: what was sent with the same key before may still take effect. `OutcomeUnknown`: this request may. `Conflict`: one of an unknown kind.
+ */
+export type RefusalMeaning = (typeof refusalMeanings)[number] | 'KeyInUse' | 'OutcomeUnknown' | 'Conflict';
 
 export interface RefusalRule {
   readonly meaning: (typeof refusalMeanings)[number];
@@ -187,6 +191,11 @@ const codePatterns: readonly Pattern[] = [
     pattern: /(^|_)(invalid|validation|malformed|bad_request|unprocessable|unsupported|out_of_range)(_|$)/,
     statuses: [400, 409, 412, 422],
   },
+  {
+    meaning: 'OutcomeUnknown',
+    pattern: /(^|_)(time_?out|timed_out|deadline|upstream|gateway)(_|$)/,
+    statuses: [409, 503],
+  },
 ];
 
 function byCode(code: string, status: number): RefusalMeaning | undefined {
@@ -236,6 +245,12 @@ const messagePatterns: readonly Pattern[] = [
     meaning: 'RevisionConflict',
     pattern:
       /revision .{0,60}(stale|outdated|conflict|mismatch|changed|does not match|is not current)|(stale|outdated|old) revision/,
+  },
+  {
+    meaning: 'OutcomeUnknown',
+    pattern:
+      /(may|might|could) (still|yet|already|nevertheless|have)\b|(will|is) (still )?(be |being )(processed|carried out|applied|executed)|(outcome|result|status) (of .{1,40} )?is (un|not )known|timed out|time-?out|upstream|gateway/,
+    statuses: [409, 503],
   },
 ];
 

@@ -59,6 +59,7 @@ const classes: Readonly<Record<RefusalMeaning, RefusalClass>> = {
   KeyConflict: hold('IdempotencyKeyReused'),
   // The client turns it into an unknown outcome, so it is never classified here.
   KeyInUse: wait('Conflict', brief),
+  OutcomeUnknown: wait('Unavailable', brief),
   Validation: hold('Refused'),
   NotFound: wait('NotFound', brief),
   Forbidden: hold('Forbidden', forbiddenRetryMs),

@@ -95,6 +95,14 @@ describe('what is known after an exchange', () => {
     });
   });
 
+  test.each([409, 503])('%i whose text leaves open what becomes of the request is none', async (status) => {
+    const outcome = await outcomeOf(status, errorForm('outage', 'the request may still be carried out'));
+    expect(outcome).toEqual({
+      kind: 'unknown',
+      reason: `status ${status}, which leaves open what becomes of it: the request may still be carried out`,
+    });
+  });
+
   // COVERAGE 92, 97
   test.each([400, 404, 409, 429, 503])('%i without an error object leaves it unknown', async (status) => {
     for (const body of ['<h1>nginx</h1>', '', {}, { error: 'no' }, { error: {} }, null]) {

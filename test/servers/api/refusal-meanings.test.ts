@@ -101,6 +101,16 @@ describe('a message', () => {
     [422, '9', 'This Idempotency-Key has already been used with another body', 'KeyConflict'],
     [409, '9', 'a request with this idempotency key is still being processed', 'KeyInUse'],
     [503, 'outage', 'Service temporarily unavailable', 'Unavailable'],
+    [503, 'outage', 'The request may still be carried out', 'OutcomeUnknown'],
+    [503, 'unavailable', 'upstream connect error', 'OutcomeUnknown'],
+    [503, 'busy', 'Your request will be processed when the scheduler is back', 'OutcomeUnknown'],
+    [503, 'x', 'the outcome of the creation is not known', 'OutcomeUnknown'],
+    [503, 'gateway_timeout', 'no answer', 'OutcomeUnknown'],
+    [503, 'UpstreamTimedOut', 'no answer', 'OutcomeUnknown'],
+    [409, 'conflict', 'the operation might already be under way', 'OutcomeUnknown'],
+    [409, 'conflict', 'try again in May', 'Conflict'],
+    [400, 'x', 'the request may still be carried out', 'Validation'],
+    [503, 'no_capacity', 'it may still be found later', 'CapacityUnavailable'],
     [429, '', 'rate limit has been exceeded', 'RateLimited'],
     [400, 'invalid_image', 'no capacity', 'Validation'],
     [409, 'x', 'no', 'Conflict'],
@@ -171,9 +181,12 @@ describe('the meanings that a rule of an Account may name are those of the table
     expect(given(meaning)).toBe(true);
   });
 
-  test.each(['KeyInUse', 'Conflict'])('but %s, which is no reason to send or to hold', (meaning) => {
-    expect(given(meaning)).toBe(false);
-  });
+  test.each(['KeyInUse', 'OutcomeUnknown', 'Conflict'])(
+    'but %s, which is no reason to send or to hold',
+    (meaning) => {
+      expect(given(meaning)).toBe(false);
+    },
+  );
 
   test('in the manual', () => {
     const manual = readFileSync(path.join(root, 'docs/reference/refusals.md'), 'utf8');
