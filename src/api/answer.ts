@@ -23,24 +23,20 @@ export interface Notes extends Omit<Reading, 'secrets'> {
   readonly refusals?: readonly RefusalRule[] | undefined;
 }
 
-/** `notes`: called for fields that could not be read. `besides`: maps and lists of the answer that are not in this reply. */
+/** `notes`: called for fields that could not be read. `besides`: what the answer has beside this reply. */
 export function readAnswer<Value>(
   reply: HttpReply,
   question: Question<Value>,
   credential: Sensitive<string> | undefined,
   wallMs: number,
   notes: Notes,
-  besides = 0,
+  besides = nothing,
 ): Outcome<Value> {
   if (reply.kind !== 'reply') return reply;
   const isJson = !question.text || reply.status >= 300;
   const text = textOf(reply.body);
-  if (isJson && bracketsIn(text) + besides > mostMembers) {
-    return {
-      kind: 'unknown',
-      reason: `a ${reply.status} with more than ${mostMembers} maps and lists in it`,
-    };
-  }
+  const excess = isJson ? tooMuch(plus(sizeOf(text), besides)) : undefined;
+  if (excess !== undefined) return { kind: 'unknown', reason: `a ${reply.status} with ${excess} in it` };
   const body = isJson ? parseJson(text) : text;
   if (isNestedDeeper(body, deepest)) {
     return { kind: 'unknown', reason: `a ${reply.status} that is nested deeper than ${deepest} levels` };
@@ -135,17 +131,42 @@ function plain(name: string): string {
   return name.toLowerCase().replaceAll(/[^\p{L}\p{N}]/gu, '');
 }
 
-/** Counted before anything is made of them. An account of 10,000 services has a fifth of it. Each takes a hundred times the memory that it takes on the wire. */
-const mostMembers = 250_000;
+/**
+ * Counted before anything is made of them. An account of 10,000 services has a fifth of the maps and lists, and half of the commas. A map or list
+ * takes up to a hundred times the memory that it takes on the wire, a member seven times.
+ */
+const mostLists = 250_000;
+const mostCommas = 600_000;
 
-/** How many maps and lists it has at most, or more than an answer may have; brackets within texts count, too. */
-export function bracketsIn(text: string): number {
+/** What a text consists of, as far as it takes memory; brackets and commas within texts count, too. */
+export interface Size {
+  readonly lists: number;
+  readonly commas: number;
+}
+
+export const nothing: Size = { lists: 0, commas: 0 };
+
+export function plus(one: Size, other: Size): Size {
+  return { lists: one.lists + other.lists, commas: one.commas + other.commas };
+}
+
+/** No more than one above the most is counted. */
+export function sizeOf(text: string): Size {
+  const lists = countOf(text, '{', mostLists) + countOf(text, '[', mostLists);
+  return { lists, commas: countOf(text, ',', mostCommas) };
+}
+
+function countOf(text: string, character: string, most: number): number {
   let count = 0;
-  for (const opening of ['{', '[']) {
-    let at = text.indexOf(opening);
-    for (; at !== -1 && count <= mostMembers; count += 1) at = text.indexOf(opening, at + 1);
-  }
+  let at = text.indexOf(character);
+  for (; at !== -1 && count <= most; count += 1) at = text.indexOf(character, at + 1);
   return count;
+}
+
+/** Why an answer of that size is not read. */
+function tooMuch({ lists, commas }: Size): string | undefined {
+  if (lists > mostLists) return `more than ${mostLists} maps and lists`;
+  return commas > mostCommas ? `more than ${mostCommas} members` : undefined;
 }
 
 /**

@@ -15,7 +15,7 @@
  * | the credential is another one | all of it is read |
  */
 import type { Sensitive } from '../base/index.ts';
-import { bracketsIn, readAnswer, type Notes } from './answer.ts';
+import { nothing, plus, readAnswer, sizeOf, type Notes, type Size } from './answer.ts';
 import type { Outcome } from './outcome.ts';
 import * as readers from './readers.ts';
 import type * as wire from './wire.ts';
@@ -30,8 +30,8 @@ const listNames = ['services', 'volumes'] as const satisfies readonly ListName[]
 interface KeptList {
   readonly text: Buffer;
   readonly items: readonly unknown[];
-  /** Of the text, which count against the bound of an answer. */
-  readonly brackets: number;
+  /** Of the text, which counts against the bound of an answer. */
+  readonly size: Size;
 }
 
 interface Kept {
@@ -51,7 +51,7 @@ export class QuietReads {
     wallMs: number,
     notes: Notes,
   ): Outcome<wire.Account> {
-    const ask = (asked: HttpReply, heard: Notes, besides = 0) =>
+    const ask = (asked: HttpReply, heard: Notes, besides = nothing) =>
       readAnswer(asked, question, credential, wallMs, heard, besides);
     if (reply.kind !== 'reply' || reply.status < 200 || reply.status >= 300) return ask(reply, notes);
     const key = credential?.reveal();
@@ -66,7 +66,9 @@ export class QuietReads {
     let outcome: Outcome<wire.Account> | undefined;
     if (members !== undefined && same.length > 0) {
       // One bracket of each is in the rest.
-      const besides = same.reduce((sum, name) => sum + (before[name]?.brackets ?? 1) - 1, 0);
+      const besides = same
+        .map((name) => before[name]?.size ?? nothing)
+        .reduce(plus, { lists: -same.length, commas: 0 });
       outcome = ask({ ...reply, body: without(text, members, same) }, heard, besides);
     }
     if (outcome?.kind === 'applied') outcome = { ...outcome, value: withItems(outcome.value, same, before) };
@@ -126,7 +128,7 @@ function listsOf(
     // A copy: a part of the answer would keep all of it alive.
     const list = Buffer.allocUnsafeSlow(end - start);
     text.copy(list, 0, start, end);
-    return [[name, { text: list, items: value[name], brackets: bracketsIn(textOf(list)) }] as const];
+    return [[name, { text: list, items: value[name], size: sizeOf(textOf(list)) }] as const];
   });
   return Object.fromEntries(kept);
 }

@@ -90,16 +90,23 @@ describe('a name', () => {
 describe('an answer that is made to fill the memory', () => {
   test.each([
     [
+      'maps and lists',
       'ledger',
       `{"balanceMicros":1,"currency":"USD","services":[],"volumes":[],"ledger":[${'{},'.repeat(300_000)}{}]}`,
     ],
-    ['nesting', '['.repeat(300_000)],
-  ])('is not taken apart: %s', async (_what, body) => {
+    ['maps and lists', 'nesting', '['.repeat(300_000)],
+    ['members', 'numbers', `{"services":[],"volumes":[],"more":[${'1,'.repeat(700_000)}1]}`],
+    [
+      'members',
+      'names',
+      `{"services":[],"volumes":[],${Array.from({ length: 700_000 }, (_, n) => `"${n}":0`).join(',')}}`,
+    ],
+  ])('is not taken apart: too many %s, as %s', async (many, _what, body) => {
     await using server = await serve(reply(200, body));
     await using client = clientOf(server.url);
     expect(await client.api.account()).toEqual({
       kind: 'unknown',
-      reason: 'a 200 with more than 250000 maps and lists in it',
+      reason: `a 200 with more than ${many === 'members' ? 600_000 : 250_000} ${many} in it`,
     });
   });
 

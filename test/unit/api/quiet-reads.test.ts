@@ -208,19 +208,19 @@ describe('a read of an account', () => {
     expect(bare.volumes.map((volume) => volume.id)).toEqual([id(2)]);
   });
 
-  test('counts the brackets of lists that it keeps against the bound of an answer', () => {
-    const reads = new QuietReads();
-    const bodyOf = (brackets: number) =>
-      JSON.stringify({
-        ...quiet,
-        services: [{ id: id(1), name: '['.repeat(200_000) }],
-        note: '{'.repeat(brackets),
-      });
+  test.each([
     // With it there are five more.
-    for (const brackets of [0, 49_995, 49_996, 10]) {
-      const reply = replyOf(bodyOf(brackets));
+    { what: 'brackets', kept: '[', other: '{', more: [0, 49_995, 49_996, 10] },
+    // And four more commas.
+    { what: 'commas', kept: ',', other: ',', more: [0, 399_996, 399_997, 10] },
+  ])('counts the $what of lists that it keeps against the bound of an answer', ({ kept, other, more }) => {
+    const reads = new QuietReads();
+    const services = [{ id: id(1), name: kept.repeat(200_000) }];
+    const bodyOf = (count: number) => JSON.stringify({ ...quiet, services, note: other.repeat(count) });
+    for (const count of more) {
+      const reply = replyOf(bodyOf(count));
       const { outcome, heard } = quietly(reads, reply, key);
-      expect(outcome.kind).toBe(brackets === 49_996 ? 'unknown' : 'applied');
+      expect(outcome.kind).toBe(count === more[2] ? 'unknown' : 'applied');
       expect({ outcome, heard }).toEqual(asAWhole(reply, key));
     }
   });
