@@ -5,6 +5,7 @@
  * - A snapshot counts only if it began after the last mutation of the object.
  * - If a recorded id is missing from such a snapshot, the thing is read by its id. It is gone if both reads lack it. Unless its
  *   deletion was accepted, both have to lack it again one settle window later.
+ * - A thing that the account lacks, and that its id shows as deleted, counts as missing from both.
  * - A service that no read shows is not gone while it accepts heartbeats, or lists an activity that is not released. That holds for
  *   `visibilitySeconds`, and not after an accepted deletion.
  * - An object without an id has no thing if two account reads in a row lack its mark.
@@ -260,7 +261,7 @@ export class AbsenceProofs {
   ): Promise<Observation<Value>> {
     const { key } = record;
     const { clock, settleMs, creations } = this.#options;
-    if (read.kind === 'applied') {
+    if (read.kind === 'applied' && !isShownAsDeleted(read.value)) {
       this.#sinceMs.delete(key);
       return { kind: 'present', value: read.value };
     }
@@ -334,10 +335,17 @@ const refusingStatuses: ReadonlySet<number> = new Set([400, 403, 404, 409, 410])
  * is gone.
  */
 function reportsAbsence(read: Outcome<unknown>, deletedByUs: boolean): boolean {
+  if (read.kind === 'applied') return isShownAsDeleted(read.value);
   if (read.kind !== 'refused' || !refusingStatuses.has(read.status)) return false;
   if (read.status === 404 || deletedByUs) return true;
   const words = `${read.code} ${read.message}`;
   return goneWords.test(words) && !otherWords.test(words);
+}
+
+/** The account excludes what is deleted (§2); a read by id may show it, with a state of its own. */
+function isShownAsDeleted(value: unknown): boolean {
+  const { state, status } = value as { readonly state?: string; readonly status?: string };
+  return /^(deleted|destroyed|removed|terminated)$/i.test(state ?? status ?? '');
 }
 
 /** The snapshot to decide from, or why there is none. It has to have begun after `notBeforeMs`. */

@@ -245,6 +245,33 @@ describe('absence', () => {
     expect(await confirm()).toEqual({ kind: 'absent', confirmed: false });
   });
 
+  test.each(['deleted', 'Deleted', 'TERMINATED', 'destroyed', 'removed'])(
+    'is not contradicted by a read by id that shows it as %s: the account excludes what is deleted',
+    async (state) => {
+      const { clock, confirm } = start();
+      const read = { kind: 'applied', status: 200, value: aService({ state }) } as const;
+      expect(await confirm(read)).toEqual({ kind: 'absent', confirmed: false });
+      await clock.advance(settleMs);
+      expect(await confirm(read)).toEqual({ kind: 'absent', confirmed: true });
+      expect(await confirm(read, 0, { ...record, deletedByUs: true })).toEqual({
+        kind: 'absent',
+        confirmed: true,
+      });
+    },
+  );
+
+  test.each(['deleting', 'undeleted', 'running', ''])(
+    'is refuted by one that shows it as "%s"',
+    async (state) => {
+      const { clock, confirm } = start();
+      await confirm();
+      await clock.advance(settleMs);
+      expect(await confirm({ kind: 'applied', status: 200, value: aService({ state }) })).toMatchObject({
+        kind: 'present',
+      });
+    },
+  );
+
   test('a mutation starts it anew, too', async () => {
     const { clock, absences, confirm } = start();
     await confirm();
