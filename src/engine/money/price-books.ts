@@ -5,6 +5,7 @@
  * - A price counts for the place that the API shows. For a managed thing, it also counts for the place in its document,
  *   because the API may show another name than the one that was requested.
  * - A thing that does not run yet may show a price of 0 for now. Only running things prove that a price is missing or 0.
+ * - A price of 0, and a lower one of a thing that is being made, do not contradict a price that was shown before: a provider may charge later.
  * - A service that is paused or asleep shows what its storage costs (§1), which is no price of one that runs.
  * - An impossible price (negative, beyond 2^53-1) is ignored, with one line in the log for each of the first hundred things.
  */
@@ -98,7 +99,12 @@ export class PriceBooks {
       const service = services.get(id);
       const volume = volumes.get(id);
       const found = service ? this.#ofService(service) : volume ? this.#ofVolume(volume) : [];
-      for (const price of found) keepDearest(sighted, price);
+      const isMade = service?.state === 'running' || volume?.status === 'ready';
+      for (const price of found) {
+        const known = book.observed.get(priceKey(price))?.hourlyMicros ?? 0;
+        const shown = price.hourlyMicros ?? 0;
+        if (known === 0 || shown >= known || (isMade && shown > 0)) keepDearest(sighted, price);
+      }
     }
     return this.#take(name, book, sighted);
   }

@@ -9,6 +9,7 @@
  * | `catalog`  | a region of the catalog that shows the four prices of the reference control plane, by their names    |
  * | `unknown`  | none of these; the amount is 0, which must not count as a price                                      |
  *
+ * A shown price of 0 does not contradict a declared one, or one of the catalog: a provider may charge later.
  * If a demand leaves something open (the geography, the model of a GPU), the highest observed price counts. Amounts
  * are micro-USD per hour, BigInt inside.
  */
@@ -48,14 +49,16 @@ export interface Estimate {
 
 export function estimate(demand: Demand, place: Place, book: PriceBook): Estimate {
   const seen = book.observed.filter((price) => isAt(price, place) && isLike(price.demand, demand));
-  const bases: readonly (readonly [PriceBasis, bigint | undefined])[] = [
+  const found: readonly (readonly [PriceBasis, bigint | undefined])[] = [
     ['observed', observedMicros(demand, seen)],
     ['declared', declaredMicros(demand, place, book.declared)],
     ['catalog', unitMicros(demand, book.catalog.get(place.region) ?? {})],
   ];
-  for (const [basis, micros] of bases) {
-    if (micros !== undefined) return { micros, basis, notShown: false };
-  }
+  const bases = found.flatMap(([basis, micros]) => (micros === undefined ? [] : [{ basis, micros }]));
+  const [first] = bases;
+  const isFree = first?.basis === 'observed' && first.micros === 0n;
+  const known = (isFree ? bases.find(({ micros }) => micros > 0n) : undefined) ?? first;
+  if (known) return { ...known, notShown: false };
   return { micros: 0n, basis: 'unknown', notShown: seen.length > 0 };
 }
 

@@ -55,6 +55,13 @@ describe('the basis of a price', () => {
     expect(reported(gpu, book())).toBe('0 unknown');
   });
 
+  test('is not a shown price of 0 where another one is known: a provider may charge later', () => {
+    const observed = [seen({ hourlyMicros: 0 })];
+    expect(reported(gpu, book({ observed, declared: [declared], catalog }))).toBe('1092000 declared');
+    expect(reported(gpu, book({ observed, catalog }))).toBe('992000 catalog');
+    expect(reported(gpu, book({ observed }))).toBe('0 observed');
+  });
+
   test.each([
     ['another region', { region: 'economy' }],
     ['another geography', { geography: 'asia' }],
