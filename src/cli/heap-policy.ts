@@ -6,9 +6,9 @@
  *    only, and most polls of 10,000 services would end with a collection: a third of their CPU. A bound from the beginning would delay the start by a tenth.
  * 2. V8 keeps the pages that a start has filled, for work that may come again: a third of the memory of a manager of 10,000 services.
  *
- * Every 10 s:
+ * Every second:
  *
- * | CPU since the last time | held, but not in use | in use   | then                                             |
+ * | CPU in the last 10 s    | held, but not in use | in use   | then                                             |
  * |-------------------------|----------------------|----------|--------------------------------------------------|
  * | more than 1 s           |                      |          | nothing: the work may need it                    |
  * | less                    | less than 64 MB      |          | nothing                                          |
@@ -21,7 +21,8 @@ import type { Context } from './context.ts';
 
 const lookMs = 1000;
 const largeBytes = 200e6;
-const periodMs = 10_000;
+/** So many looks together must be quiet. */
+const quietLooks = 10;
 const busyMs = 1000;
 const growthPercent = 30;
 const worthBytes = 64e6;
@@ -38,14 +39,13 @@ export class HeapPolicy {
   readonly #options: HeapPolicyOptions;
   #timer: Timer | undefined;
   #isBound = false;
-  #periodEndsMs: number;
-  #cpuMs: number;
+  /** The CPU at the last looks, oldest first. */
+  #cpuMs: number[];
   #collectedAtMs = -Infinity;
 
   constructor(options: HeapPolicyOptions) {
     this.#options = options;
-    this.#cpuMs = options.heap.use().cpuMs;
-    this.#periodEndsMs = options.clock.monotonicMs() + periodMs;
+    this.#cpuMs = [options.heap.use().cpuMs];
     this.#later();
   }
 
@@ -56,12 +56,11 @@ export class HeapPolicy {
   #later(): void {
     this.#timer = this.#options.clock.after(lookMs, () => {
       this.#later();
-      const { heap, clock } = this.#options;
-      const use = heap.use();
+      const use = this.#options.heap.use();
       if (use.usedBytes > largeBytes) this.#bound();
-      if (clock.monotonicMs() < this.#periodEndsMs) return;
-      this.#periodEndsMs = clock.monotonicMs() + periodMs;
-      this.#release(use);
+      const before = this.#cpuMs.length < quietLooks ? undefined : this.#cpuMs.shift();
+      this.#cpuMs.push(use.cpuMs);
+      if (before !== undefined && use.cpuMs - before <= busyMs) this.#release(use);
     });
   }
 
@@ -71,10 +70,7 @@ export class HeapPolicy {
     this.#options.heap.setGrowth(growthPercent);
   }
 
-  #release({ heldBytes, usedBytes, cpuMs }: HeapUse): void {
-    const isBusy = cpuMs - this.#cpuMs > busyMs;
-    this.#cpuMs = cpuMs;
-    if (isBusy) return;
+  #release({ heldBytes, usedBytes }: HeapUse): void {
     this.#bound();
     if (heldBytes - usedBytes < worthBytes || usedBytes > mostUsedBytes) return;
     if (this.#options.clock.monotonicMs() - this.#collectedAtMs < restMs) return;
@@ -85,8 +81,7 @@ export class HeapPolicy {
     const { heap, clock, logger } = this.#options;
     this.#collectedAtMs = clock.monotonicMs();
     heap.collect();
-    const { heldBytes, cpuMs } = heap.use();
-    this.#cpuMs = cpuMs;
+    const { heldBytes } = heap.use();
     logger.debug(
       {
         heldMegabytes: Math.round(heldBytes / 1e6),
