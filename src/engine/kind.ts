@@ -231,10 +231,10 @@ export interface AccountOfObject {
   readonly problem: Plan | undefined;
 }
 
-/** What a status shows in addition to the look. `secrets`: values that must not be repeated from any source. */
+/** What a status shows in addition to the look. `secrets`: values that must not be repeated from any source, asked for with such a text. */
 export interface BesideLook {
   readonly probed: ProbeResult | undefined;
-  readonly secrets: readonly string[];
+  readonly secrets: () => readonly string[];
 }
 
 export interface KindStatus<State extends object = object> extends Pick<

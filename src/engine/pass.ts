@@ -354,7 +354,7 @@ export class Pass {
     if (!target) readiness.unwatch(this.key);
     const probed = target && readiness.watch(this.key, target, isReportedReady(this.record()));
     const view = this.#observer.view();
-    const secrets = this.kind.secrets?.(view) ?? [];
+    const secrets = () => this.kind.secrets?.(view) ?? [];
     const reconcileAt = view.object.annotations[annotations.reconcileAt];
     const isUnseen = this.kind.remote !== undefined && observation.kind === 'pending';
     return { ...this.kind.status(look, { probed, secrets }), reconcileAt, isUnseen };

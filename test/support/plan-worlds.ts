@@ -253,6 +253,7 @@ export class ModelFleet {
       owner,
       observation,
       environment: environmentOf(spec),
+      secretValues: () => [],
       volume: view,
       replacementVolume: view,
       template: { kind: 'none' },

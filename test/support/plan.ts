@@ -195,6 +195,10 @@ export function serviceInputs(world: ServiceWorld = {}): ServiceInputs {
     owner: world.owner ?? owner,
     observation: world.observation ?? observationOf(service),
     environment: world.environment ?? environmentOf(of),
+    secretValues: () => {
+      const environment = world.environment ?? environmentOf(of);
+      return environment.kind === 'given' ? Object.values(environment.values.reveal()) : [];
+    },
     volume,
     replacementVolume: world.replacementVolume ?? { kind: 'none' },
     template: world.template ?? { kind: 'none' },

@@ -77,6 +77,8 @@ export interface ServiceInputs {
   readonly owner: Owner;
   readonly observation: Observation<wire.Service>;
   readonly environment: DesiredEnvironment;
+  /** What the provider may repeat in an error. */
+  readonly secretValues: () => readonly string[];
   readonly volume: VolumeView;
   /** What a service created in the place of the one that is there would be attached to. */
   readonly replacementVolume: VolumeView;

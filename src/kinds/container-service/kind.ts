@@ -11,7 +11,6 @@ import {
 } from '../../resources/index.ts';
 import { declaredTasks } from '../protected-task/tasks.ts';
 import { replacementPricing, serviceDemand, servicePricing } from '../pricing.ts';
-import { desiredEnvironment } from './desired-environment.ts';
 import { ownForm } from './environment.ts';
 import { rememberedVariables } from './variables.ts';
 import { exchangeOf } from './exchange.ts';
@@ -151,8 +150,5 @@ export const containerService = defineKind<
   shed: (subject) => shedService(subject, declaredTasks(subject.fleet, subject.record.key, subject.nowMs)),
   exchanges: ({ fleet, record, seen: { snapshot } }) =>
     snapshot ? exchangeOf(fleet, record, snapshot).map(({ key }) => key) : [],
-  secrets: ({ fleet, key }) => {
-    const environment = desiredEnvironment(fleet, key, undefined, false);
-    return environment.kind === 'given' ? Object.values(environment.values.reveal()) : [];
-  },
+  secrets: (view) => serviceLook(view).secretValues(),
 });

@@ -5,7 +5,7 @@ import type { AccountSnapshot } from '../../observed/index.ts';
 import type { AccountHandle, View } from '../../engine/index.ts';
 import { parseObjectKey, type ContainerServiceSpec, type ServiceState } from '../../resources/index.ts';
 import type { ObjectRecord } from '../../state/index.ts';
-import { registryView } from '../image-registry/view.ts';
+import { accessValues, registryView } from '../image-registry/view.ts';
 import { declaredTasks } from '../protected-task/tasks.ts';
 import { templateView } from '../service-template/view.ts';
 import { desiredEnvironment } from './desired-environment.ts';
@@ -33,6 +33,13 @@ export interface ServiceLook extends ServiceInputs {
   readonly apiUrl: string | undefined;
 }
 
+/** Values of the environment, and of the access to the image: the provider may repeat them in an error. */
+function secretValues({ fleet, key, object }: Pick<ServiceView, 'fleet' | 'key' | 'object'>): string[] {
+  const environment = desiredEnvironment(fleet, key, undefined, false);
+  const values = environment.kind === 'given' ? Object.values(environment.values.reveal()) : [];
+  return [...values, ...accessValues(fleet, parseObjectKey(key).namespace, object.spec.image)];
+}
+
 export function serviceLook(view: ServiceView): ServiceLook {
   const { fleet, key, record, store, clock } = view;
   const { observation, account, snapshot } = view.seen;
@@ -54,6 +61,7 @@ export function serviceLook(view: ServiceView): ServiceLook {
     owner: fleet.owner,
     observation,
     environment,
+    secretValues: () => secretValues({ fleet, key, object }),
     volume: deleting ? { kind: 'none' } : volumeFor(view, service),
     replacementVolume: deleting || !service ? { kind: 'none' } : volumeFor(view, undefined, service),
     attachedVolume: service && attachedVolume(view, service),

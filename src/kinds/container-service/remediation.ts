@@ -39,9 +39,7 @@ export function planError(
   const { object, record, nowMs } = inputs;
   const allowed = object.spec.onError?.restarts ?? 0;
   const restarts = restartsSoFar(record.kind, record.generation);
-  const { environment } = inputs;
-  const secrets = environment.kind === 'given' ? Object.values(environment.values.reveal()) : [];
-  const detail = service.error ? `: ${providerText(service.error, secrets)}` : '';
+  const detail = service.error ? `: ${providerText(service.error, inputs.secretValues())}` : '';
   const remedy = 'fix what it runs, or set a new restartToken';
   if (allowed === 0) {
     const message = `the service is in error${detail}; ${remedy}`;

@@ -17,13 +17,13 @@ import type { RegistryView, TemplateState } from './inputs.ts';
 
 /**
  * Whether a service can be used: Ready is running with an endpoint, stopped as desired, or asleep. `secrets`: values
- * that the provider may repeat in an error message.
+ * that the provider may repeat in an error message; asked for when there is one.
  */
 export function serviceHealth(
   spec: ContainerServiceSpec,
   observation: Observation<wire.Service>,
   probe: ProbeResult | undefined,
-  secrets: readonly string[] = [],
+  secrets: () => readonly string[] = () => [],
 ): Health {
   if (observation.kind === 'pending') return notReady('AwaitingObservation', observation.message);
   if (observation.kind !== 'present') return notReady('NotThere', 'the service does not exist');
@@ -39,7 +39,7 @@ export function serviceHealth(
     case 'sleeping':
       return { ready: 'True', reason: 'Sleeping', message: 'asleep under its sleep policy' };
     case 'error':
-      return notReady('ServiceError', error ? providerText(error, secrets) : 'the service is in error');
+      return notReady('ServiceError', error ? providerText(error, secrets()) : 'the service is in error');
     case undefined:
     default:
       return notReady(

@@ -1,10 +1,11 @@
 /** What an ImageRegistry gives to the services whose images it opens. */
-import { byAccountRef } from '../../desired/index.ts';
+import { byAccountRef, byNamespace } from '../../desired/index.ts';
 import type { AccountSnapshot } from '../../observed/index.ts';
 import { itemsOf, type Fleet } from '../../engine/index.ts';
 import { normalRepository, parseObjectKey, repositoryOf, shownRepository } from '../../resources/index.ts';
 import type { ObjectRecord } from '../../state/index.ts';
 import type { RegistryView } from '../container-service/inputs.ts';
+import { resolveCredentials } from './credentials-values.ts';
 
 /** The ImageRegistry that gives access to `image`, in the same namespace and account. */
 export function registryView(
@@ -27,4 +28,16 @@ export function registryView(
       (shown) => shownRepository(shown.repository) === repository,
     );
   return { kind: isThere ? 'usable' : 'not-ready', name: registry.name };
+}
+
+/** User names and passwords that the provider may have pulled `image` with, and may repeat in an error. */
+export function accessValues({ snapshot }: Fleet, namespace: string, image: string | undefined): string[] {
+  const repository = image === undefined ? undefined : repositoryOf(image);
+  if (repository === undefined) return [];
+  return byNamespace(snapshot.objects, 'ImageRegistry', namespace)
+    .filter(({ spec }) => (normalRepository(spec.repository) ?? spec.repository) === repository)
+    .flatMap((registry) => {
+      const resolved = resolveCredentials(registry, snapshot);
+      return resolved.ok && resolved.credentials ? Object.values(resolved.credentials.reveal()) : [];
+    });
 }

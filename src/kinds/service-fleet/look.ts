@@ -31,6 +31,7 @@ import { protectorOf } from '../container-service/disruption.ts';
 import { resolveEnvironment } from '../container-service/environment-values.ts';
 import { newestReading } from '../container-service/draining.ts';
 import type { TemplateState, TemplateView } from '../container-service/inputs.ts';
+import { accessValues } from '../image-registry/view.ts';
 import { templateView } from '../service-template/view.ts';
 import { candidatesOf, type Candidate } from './candidates.ts';
 import { wantedReplicas } from './counts.ts';
@@ -237,11 +238,17 @@ function replica(
     faultText:
       trouble.fault === undefined
         ? undefined
-        : faultText(trouble.fault, service, own, () => environmentValues(view, present)),
+        : faultText(trouble.fault, service, own, () => secretValues(view, present)),
     isBlocked:
       isBlocked(entry, own, known.isSettled) && store.openIntent(replicaKey(key, entry.slot)) === undefined,
   };
   return { ...facts, content: contentAt(facts, target) };
+}
+
+function secretValues(view: FleetView, present: PresentContent): string[] {
+  const { image } = present.content as { readonly image?: string };
+  const access = accessValues(view.fleet, parseObjectKey(view.key).namespace, image);
+  return [...environmentValues(view, present), ...access];
 }
 
 function mayBeThere(view: FleetView, entry: RosterEntry, record: ObjectRecord | undefined): boolean {

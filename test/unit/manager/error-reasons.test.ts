@@ -1,5 +1,7 @@
 /** A service in error whose answer shows no reason: the documented events are read once (§6). */
 import { expect, test } from 'vitest';
+import { stringify } from 'yaml';
+import { apiVersion } from '../../../src/resources/index.ts';
 import { desiredOf, serviceDocument } from '../../support/desired.ts';
 import {
   access,
@@ -22,8 +24,10 @@ async function fleetInError(
   shown: object,
   answer: () => Answer = () => killed,
   more: readonly string[] = [],
+  others: Readonly<Record<string, string>> = {},
 ) {
-  const fleet = await scriptedFleet(desiredOf({ ...access, 'web.yaml': serviceDocument('web', more) }), {
+  const files = { ...access, ...others, 'web.yaml': serviceDocument('web', more) };
+  const fleet = await scriptedFleet(desiredOf(files), {
     records: [knownService()],
     prepare: (api) => {
       api.services = [shownService({ state: 'error', ...shown })];
@@ -83,5 +87,37 @@ test('events that could not be read are asked for again, and repeat no values of
   expect(attempts).toBe(2);
   expect(readyMessage(fleet)).toContain('refused the password');
   expect(JSON.stringify(fleet.store.record(web)?.status)).not.toContain('hunter2');
+  await fleet.manager.stop();
+});
+
+test.each([
+  ['in the service', { error: 'pull with robot-of-acme:swordfish-42 failed' }, killed],
+  [
+    'in its events',
+    {},
+    {
+      status: 200,
+      body: { events: [{ message: 'pull with robot-of-acme:swordfish-42 failed', created_at: 1 }] },
+    },
+  ],
+])('an error %s does not repeat the access to the image', async (_where, shown, answer) => {
+  const registry = stringify({
+    apiVersion,
+    kind: 'ImageRegistry',
+    metadata: { name: 'ghcr' },
+    spec: { repository: 'ghcr.io/acme/web', credentialsSecretRef: { name: 'robot' } },
+  });
+  const secret = stringify({
+    apiVersion: 'v1',
+    kind: 'Secret',
+    metadata: { name: 'robot' },
+    stringData: { username: 'robot-of-acme', password: 'swordfish-42' },
+  });
+  const fleet = await fleetInError(shown, () => answer, [], {
+    'registry.yaml': registry,
+    'robot.yaml': secret,
+  });
+  expect(readyMessage(fleet)).toContain('pull with');
+  expect(JSON.stringify(fleet.store.record(web)?.status)).not.toMatch(/robot-of-acme|swordfish/);
   await fleet.manager.stop();
 });
