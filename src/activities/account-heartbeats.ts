@@ -148,7 +148,7 @@ export class AccountHeartbeats {
     this.#arm();
   }
 
-  /** The next heartbeat is sent at once, unless the one before has failed. */
+  /** The next heartbeat is sent at once, unless the one before has failed, or it is due. */
   hurry(registration: Registration): void {
     const nowMs = this.#options.clock.monotonicMs();
     if (registration.failure !== undefined || registration.dueAtMs <= nowMs) return;

@@ -75,16 +75,17 @@ export class HeartbeatLoop<Key extends string> {
   }
 
   /** See `ActivityRegistrations` (engine/). */
-  evidenceOf(serviceId: string, sinceMs: number): 'accepted' | 'gone' | 'unclear' | undefined {
+  evidenceOf(serviceId: string, sinceMs: number): 'accepted' | 'gone' | 'awaited' | undefined {
     const held = [...(this.#keysOf.get(serviceId) ?? [])]
       .flatMap((key) => this.#registrations.get(key) ?? [])
       .filter(({ registration: { phase } }) => phase === 'held');
-    if (held.length === 0) return undefined;
-    const found = held.map(({ registration }) => evidenceIn(registration, sinceMs));
-    if (found.includes('accepted')) return 'accepted';
-    if (found.every((evidence) => evidence === 'gone')) return 'gone';
-    for (const { registration, heartbeats } of held) heartbeats.hurry(registration);
-    return 'unclear';
+    const found = new Set(held.map(({ registration }) => evidenceIn(registration, sinceMs)));
+    if (found.has('accepted')) return 'accepted';
+    if (found.has('awaited')) {
+      for (const { registration, heartbeats } of held) heartbeats.hurry(registration);
+      return 'awaited';
+    }
+    return found.has('gone') ? 'gone' : undefined;
   }
 
   /** Whether something in that account needs requests: a registration, heartbeats, or its release. */

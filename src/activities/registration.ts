@@ -57,11 +57,16 @@ export const goneStatuses: ReadonlySet<number> = new Set([404, 410]);
 
 /** What the newest heartbeat, or one since `sinceMs`, shows of the service; see `ActivityRegistrations` (engine/). */
 export function evidenceIn(
-  { heartbeatAtMs, refusedWith }: Pick<RegistrationState, 'heartbeatAtMs' | 'refusedWith'>,
+  {
+    heartbeatAtMs,
+    refusedWith,
+    failure,
+  }: Pick<RegistrationState, 'heartbeatAtMs' | 'refusedWith' | 'failure'>,
   sinceMs: number,
-): 'accepted' | 'gone' | 'unclear' {
+): 'accepted' | 'gone' | 'awaited' | undefined {
   if (refusedWith !== undefined && goneStatuses.has(refusedWith)) return 'gone';
-  return heartbeatAtMs !== undefined && heartbeatAtMs >= sinceMs ? 'accepted' : 'unclear';
+  if (failure !== undefined) return undefined;
+  return heartbeatAtMs !== undefined && heartbeatAtMs >= sinceMs ? 'accepted' : 'awaited';
 }
 
 const firstRetryMs = 1000;

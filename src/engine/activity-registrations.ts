@@ -29,10 +29,10 @@ export interface KeptRegistration {
 }
 
 /**
- * What requests for held activities show of their service, of which reads show nothing: one was accepted, all were refused because it is gone,
- * or neither.
+ * What heartbeats for held activities show of their service, of which reads show nothing: one was accepted, they are refused because it is
+ * gone, or the next one has to show it.
  */
-export type ServiceEvidence = 'accepted' | 'gone' | 'unclear';
+export type ServiceEvidence = 'accepted' | 'gone' | 'awaited';
 
 export interface ActivityRegistrations {
   /** Registers the activity and sends heartbeats from now on. Returns its state. */
@@ -42,8 +42,8 @@ export interface ActivityRegistrations {
   /** As `drop`, when it is written down that it was released, or the object is gone. */
   forget(key: ObjectKey): void;
   /**
-   * The evidence since `sinceMs` (monotonic). Undefined: this process holds no activity there. Where it is unclear, the next heartbeat is sent
-   * at once.
+   * The evidence since `sinceMs` (monotonic). Undefined: this process holds no activity there, or its heartbeats fail for another cause. Where
+   * it is awaited, the next heartbeat is sent at once.
    */
   evidenceOf(serviceId: string, sinceMs: number): ServiceEvidence | undefined;
 }

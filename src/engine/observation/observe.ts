@@ -309,7 +309,7 @@ export class AbsenceProofs {
 /** What this process's own heartbeats show. */
 const signOf = {
   accepted: 'a heartbeat of its task was accepted',
-  unclear: 'the next heartbeat of its task has no answer yet',
+  awaited: 'the next heartbeat of its task has no answer yet',
   gone: undefined,
 } as const;
 

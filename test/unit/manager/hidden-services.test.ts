@@ -94,6 +94,18 @@ test('a service whose heartbeats are refused, too, is created again soon', async
   expect(await hidden(fleet, 45_000)).toContain(creation);
 });
 
+test.each([400, 403, 409])(
+  'heartbeats that are refused with %i prove nothing: the list of activities does',
+  async (status) => {
+    const fleet = await managing(protectedFiles);
+    fleet.api.on[heartbeat] = () => ({ status });
+    fleet.api.on[activities] = () => listed(theirs);
+    expect(await hidden(fleet, 60_000)).not.toContain(creation);
+    fleet.api.on[activities] = () => ({ status: 404 });
+    expect(await hidden(fleet, 60_000)).toContain(creation);
+  },
+);
+
 test('the next heartbeat is not waited for: it is sent at once', async () => {
   const fleet = await managing(protectedFiles);
   fleet.api.on[heartbeat] = () => ({ status: 404 });
