@@ -153,3 +153,17 @@ test('a plan does not show the creation of a service that has an activity', asyn
   });
   expect(plans).not.toContain('act');
 });
+
+test('a service whose document is removed meanwhile is not forgotten, and deleted when it is shown again', async () => {
+  const fleet = await managing(plainFiles);
+  fleet.api.on[activities] = () => listed(theirs);
+  fleet.api.services = [];
+  fleet.tell(desiredOf(access));
+  await fleet.clock.advance(120_000);
+  expect(fleet.store.record(web)?.externalId).toBe(serviceId);
+  fleet.api.on[activities] = () => listed();
+  fleet.api.services = [shownService()];
+  fleet.api.news();
+  await fleet.clock.advance(60_000);
+  expect(fleet.api.news()).toContain(`POST /api/services/${serviceId}/actions`);
+});
