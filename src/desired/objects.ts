@@ -41,7 +41,7 @@ export function byAccountRef<Kind extends ManagedKind>(
 
 /**
  * Services that refer to a volume or template, tasks that refer to a service, and everything that refers to a
- * Secret or ConfigMap.
+ * Secret or ConfigMap. Documents only: of one that was removed, nothing is shown, even while its removal is not admitted.
  */
 export function referringTo(objects: DesiredObjects, referred: ObjectKey | DataId): DesiredObject[] {
   return withTerm(objects, referred);

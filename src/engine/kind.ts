@@ -17,6 +17,9 @@
  * | `shed`                            | how it can be made cheaper for a while, for a budget                          | no   |
  * | `account`, `released`, `observe`, `whileHeld` | the counterparts for a kind without a thing at the provider       | no   |
  *
+ * A kind without `remote` plans no step: nothing could show what became of its request. It gives values to the planner of the kind whose thing
+ * it concerns (CONTRIBUTING.md).
+ *
  * A `Look` is made from a view: the object, its record and the current observation. A pass makes at most three of them for a
  * mutation: from the account read, from fresh reads, and just before the request is sent. Everything else is a function of one.
  */

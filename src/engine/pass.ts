@@ -4,6 +4,7 @@
  * when the observation or the record has changed.
  */
 import type { Outcome, wire } from '../api/index.ts';
+import { invariant } from '../base/index.ts';
 import type { Target } from './mutation/index.ts';
 import type { AccountSnapshot } from '../observed/index.ts';
 import {
@@ -160,6 +161,10 @@ export class Pass {
     const commanded = this.#commanded();
     if (commanded) return commanded;
     const plan = this.kind.plan(this.#currentLook());
+    invariant(
+      plan.kind !== 'act' || this.kind.remote,
+      `a ${this.kind.name} has no thing that it could change`,
+    );
     const { observation } = this.#observer.seen;
     const gate = this.#gate();
     // A preview shows the correction itself.

@@ -1,8 +1,8 @@
 /**
  * Every metric of the manager, declared once; `docs/reference/metrics.md` is made from these declarations. Names of
  * controller-runtime and of client-go's workqueue are kept where the meaning is the same, so that existing dashboards
- * work; a `controller` is a kind. No label holds the name of an object: series stay as few as there are kinds, reasons,
- * endpoints and accounts.
+ * work; a `controller` is a kind. No label holds the name of an object, apart from Accounts, at most 200 Budgets, and what `--fleet-metrics` asks
+ * for: series stay as few as there are kinds, reasons, endpoints and accounts.
  */
 import { Counter, Gauge, Histogram, Registry } from 'prom-client';
 import { budgetMetrics } from './budget-metrics.ts';

@@ -107,18 +107,21 @@ export abstract class Fleet {
   }
 
   /** Waits until the condition has the status (and reason, if one is given). */
-  until(
+  async until(
     object: string,
     type: string,
     status: string,
     reason?: string,
     timeoutMs = 30_000,
   ): Promise<Condition> {
+    let last: Condition | undefined;
     const ask = async () => {
-      const found = await this.condition(object, type);
-      return found?.status === status && (reason === undefined || found.reason === reason) && found;
+      last = await this.condition(object, type);
+      return last?.status === status && (reason === undefined || last.reason === reason) && last;
     };
-    return eventually(`${object} ${type}=${status} ${reason ?? ''}`, ask, timeoutMs);
+    return eventually(`${object} ${type}=${status} ${reason ?? ''}`, ask, timeoutMs).catch((error: Error) => {
+      throw new Error(`${error.message}; at last it was ${JSON.stringify(last)}`);
+    });
   }
 
   /** Waits until there are `count` objects (accounts not counted), all of them Ready; `timeoutMs`: without any change of that. */

@@ -35,7 +35,7 @@ const groups: readonly (readonly [string, RegExp, string])[] = [
   [
     'Fleet',
     /^fleetkeeper_/,
-    'No label contains the name of an object, unless `run --fleet-metrics` asks for it.',
+    'No label contains the name of an object, apart from Accounts and at most 200 Budgets, unless `run --fleet-metrics` asks for it.',
   ],
 ];
 
@@ -48,7 +48,7 @@ export function renderMetricsDocument(): string {
   return [
     '# Metrics',
     '',
-    '<!-- Made by `npm run docs:metrics` from src/telemetry/metrics.ts and src/control-plane/http/metrics.ts; not to be edited. -->',
+    '<!-- Made by `npm run docs:metrics` from src/telemetry/ and src/control-plane/http/metrics.ts; not to be edited. -->',
     '',
     '`fleetkeeper run --listen ADDRESS` serves them at `/metrics` in the Prometheus text format. They pass `promtool check metrics`.',
     'Amounts of money are in micro-USD (1 USD = 1,000,000).',

@@ -1,7 +1,8 @@
 import pino from 'pino';
 import { stringify } from 'yaml';
 import { describe, expect, test } from 'vitest';
-import type { JobAnswer } from '../../../../src/engine/plan/index.ts';
+import { stopService } from '../../../../src/actions/index.ts';
+import type { JobAnswer, Plan, Step } from '../../../../src/engine/plan/index.ts';
 import { systemRandom } from '../../../../src/base/index.ts';
 import { kinds } from '../../../../src/kinds/index.ts';
 import { noMeasurements, noReadiness } from '../../../../src/observed/index.ts';
@@ -83,13 +84,10 @@ describe('a task that lasts as long as a Job', () => {
   });
 });
 
-test('an activity that moves to another service is released with another key: the one it had may be used up', async () => {
-  const moved = { serviceId: 'before', activityId: 'activity', releaseKey: 'used' };
-  const fleet = fleetWith('running', { kind: { registration: moved } });
-  await fleet.store.save(aRecord('ContainerService/default/trainer', { externalId: 'now' }));
+function passOf(fleet: Fleet, kind = kinds.ProtectedTask): Pass {
   const clock = new ManualClock();
   const logger = pino({ level: 'silent' });
-  const pass = new Pass(task, kinds.ProtectedTask, {
+  return new Pass(task, kind, {
     store: fleet.store,
     fleet,
     money: new Money({ store: fleet.store, clock, logger, mode: 'manage' }),
@@ -127,6 +125,13 @@ test('an activity that moves to another service is released with another key: th
       registrations: { evidenceOf: () => undefined },
     }),
   });
+}
+
+test('an activity that moves to another service is released with another key: the one it had may be used up', async () => {
+  const moved = { serviceId: 'before', activityId: 'activity', releaseKey: 'used' };
+  const fleet = fleetWith('running', { kind: { registration: moved } });
+  await fleet.store.save(aRecord('ContainerService/default/trainer', { externalId: 'now' }));
+  const pass = passOf(fleet);
   await pass.observe({ name: 'default/default', spec: { visibilitySeconds: 600 } } as AccountHandle, 0);
   const kept = taskPart(fleet.store.record(task)).registration;
   expect(kept).toMatchObject({ serviceId: 'now', activityId: 'activity' });
@@ -141,4 +146,15 @@ test('an activity is beaten for in the account that it was registered in, whatev
   expect(fleet.accountOf(record)).toEqual({ namespace: 'default', name: 'before' });
   await fleet.store.save(aRecord(service, { externalId: 'replaced' }));
   expect(fleet.accountOf(record)).toEqual({ namespace: 'default', name: 'default' });
+});
+
+test('a kind without things at the provider may plan no step: nothing could show what became of its request', () => {
+  const action = stopService({ id: registration.serviceId });
+  const step: Step = { action, reason: 'Remediation', disruptive: true, differences: [] };
+  const kind = {
+    ...kinds.ProtectedTask,
+    plan: (): Plan => ({ kind: 'act', step, later: [], differences: [] }),
+  };
+  const pass = passOf(fleetWith('running'), kind);
+  expect(() => pass.plan()).toThrow('a ProtectedTask has no thing that it could change');
 });
