@@ -17,7 +17,7 @@ import { notSent, type Outcome } from './outcome.ts';
 import * as readers from './readers.ts';
 import type { Reader } from './readers.ts';
 import type { RefusalRule } from './refusal-meanings.ts';
-import type { HttpRequest, Transport } from './transport.ts';
+import { release, type HttpRequest, type Transport } from './transport.ts';
 import type * as wire from './wire.ts';
 
 export interface ClientOptions {
@@ -377,10 +377,9 @@ export class ControlApi {
       spelled: (id, shown) => this.#spelled(id, shown),
       refusals: this.#options.refusals,
     };
-    const wallMs = this.#options.clock.wallMs();
-    const outcome =
-      call.quiet?.read(reply, credential, wallMs, notes) ??
-      readAnswer(reply, call, credential, wallMs, notes);
+    const rest = [credential, this.#options.clock.wallMs(), notes] as const;
+    const outcome = call.quiet?.read(reply, ...rest) ?? readAnswer(reply, call, ...rest);
+    if (reply.kind === 'reply') release(reply.body);
     if (outcome.kind === 'refused' && outcome.status === 401) trust?.rejected();
     return outcome;
   }

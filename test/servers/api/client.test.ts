@@ -1,6 +1,12 @@
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { ControlApi, Limiter, createTransport, type Outcome } from '../../../src/api/index.ts';
+import {
+  ControlApi,
+  Limiter,
+  createTransport,
+  type Outcome,
+  type Transport,
+} from '../../../src/api/index.ts';
 import { Sensitive } from '../../../src/base/index.ts';
 import { createMetrics } from '../../../src/telemetry/index.ts';
 import { ManualClock } from '../../support/manual-clock.ts';
@@ -429,6 +435,36 @@ describe('an answer', () => {
       expect(await outcomeOf(status, { id })).toEqual({ kind: 'applied', status, value: { id } });
     }
   });
+});
+
+test('what was read of an answer outlasts it: its bytes are given back at once', async () => {
+  const bodies: Uint8Array[] = [];
+  const services = [{ id, name: 'trainer', state: 'running', revision: 3, environmentNames: ['MODE'] }];
+  const transport: Transport = {
+    exchange: async () => {
+      const text = JSON.stringify({ ...account, services, balanceMicros: bodies.length + 1 });
+      const body = new TextEncoder().encode(text).slice();
+      bodies.push(body);
+      return { kind: 'reply', status: 200, retryAfter: undefined, body };
+    },
+    close: async () => {},
+  };
+  const clock = new ManualClock();
+  const metrics = createMetrics();
+  const limits = { account: 'default', perSecond: 10, burst: 10, concurrency: 4 };
+  const api = new ControlApi({
+    baseUrl: 'https://api.invalid',
+    credential: () => new Sensitive('key-of-alice'),
+    transport,
+    limiter: new Limiter(limits, clock, metrics),
+    clock,
+    metrics,
+  });
+  const read = [await api.account(), await api.account(), await api.account()];
+  expect(bodies.map(({ buffer }) => buffer.byteLength)).toEqual([0, 0, 0]);
+  expect(read).toMatchObject(
+    [1, 2, 3].map((balanceMicros) => ({ kind: 'applied', value: { balanceMicros, services } })),
+  );
 });
 
 test('once closed, a client sends nothing more, and finishes what it has sent', async () => {
