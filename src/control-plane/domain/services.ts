@@ -205,7 +205,7 @@ export class Services {
   ): string | null {
     if (spec.volumeGb === undefined) return null;
     return this.#volumes.add(account, region, {
-      name: spec.name.slice(0, limits.volumeNameLength),
+      name: Array.from(spec.name).slice(0, limits.volumeNameLength).join(''),
       geography: placement.geography,
       sizeGb: spec.volumeGb,
       mode: spec.volumeMode === 'independent' ? 'independent' : 'service',

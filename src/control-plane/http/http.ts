@@ -23,6 +23,7 @@ import { messageOf, notListening } from '../../base/user-error.ts';
 import { Connections } from './connections.ts';
 import { ApiError, errorJson, invalidRequest } from '../domain/errors.ts';
 import { notUtf8, problemWith, textOf } from './json-body.ts';
+import { takeBody } from './request-body.ts';
 
 export type App = FastifyInstance<
   RawServerDefault,
@@ -120,38 +121,70 @@ function createApp(
     forceCloseConnections: 'idle',
     return503OnClosing: false,
     exposeHeadRoutes: false,
-    routerOptions: { maxParamLength: 512 },
+    routerOptions: { maxParamLength: longestSegment },
     clientErrorHandler,
-    frameworkErrors: (error, _request, reply) => {
-      sendJson(reply, 400, errorJson('invalid_request', error.message));
-    },
+    // For what the router can't take, Fastify would call no hook, and so no rate limit.
+    rewriteUrl: ({ url = '' }) => (isReadable(url) ? url : unreadablePath),
   }).withTypeProvider<ZodTypeProvider>();
   app.server.maxConnections = limits.connections;
   // A client that has ended its side is still answered, also when its request had to wait for its turn.
   Object.assign(app.server, { httpAllowHalfOpen: true });
   // An expectation that nobody knows may be ignored (RFC 9110, 10.1.1).
   app.server.on('checkExpectation', (request, response) => app.server.emit('request', request, response));
-  app.addHook('onRequest', ({ raw }, _reply, done) => {
-    const isHostMissing = raw.httpVersion !== '1.0' && raw.headers.host === undefined;
-    done(isHostMissing ? invalidRequest('the header Host is missing') : undefined);
-  });
+  // After the hooks `onRequest`, which bound how often anybody may be refused.
+  app.addHook('preParsing', (request, _reply, payload, done) => done(faultOfHead(request) ?? null, payload));
   app.setValidatorCompiler(validatorCompiler);
   app.removeAllContentTypeParsers();
   const parseJson = app.getDefaultJsonParser('error', 'error');
-  app.addContentTypeParser<Buffer>('application/json', { parseAs: 'buffer' }, (request, bytes, done) =>
-    inTurn(request, () => {
-      const text = textOf(bytes);
-      // A request that needs no body may still name its type.
-      if (bytes.length === 0) done(null, undefined);
-      else if (text === undefined) done(notUtf8());
-      else void parseJson(request, text, (error, body) => done(error ?? problemWith(body) ?? null, body));
-    }),
-  );
+  app.addContentTypeParser('application/json', (request, payload: IncomingMessage, done) => {
+    takeBody(payload, limits.bodyBytes, (refusal, bytes) => {
+      if (!bytes) return done(refusal);
+      inTurn(request, () => {
+        const text = textOf(bytes);
+        // A request that needs no body may still name its type.
+        if (bytes.length === 0) done(null, undefined);
+        else if (text === undefined) done(notUtf8());
+        else void parseJson(request, text, (error, body) => done(error ?? problemWith(body) ?? null, body));
+      });
+    });
+  });
   app.setErrorHandler<FastifyError>((error, request, reply) => sendError(error, request, reply, logger));
-  app.setNotFoundHandler((request, reply) =>
-    sendJson(reply, 404, errorJson('not_found', `there is no ${request.method} ${pathOf(request)}`)),
-  );
+  app.setNotFoundHandler((request) => {
+    throw notFound(request);
+  });
   return app;
+}
+
+const longestSegment = 512;
+const unreadablePath = '/unreadable';
+
+/** Whether the router can take it. */
+function isReadable(url: string): boolean {
+  const [pathname = ''] = url.split('?', 1);
+  if (pathname.length > longestSegment && pathname.split('/').some(({ length }) => length > longestSegment))
+    return false;
+  if (!pathname.includes('%')) return true;
+  try {
+    // Its result is used, since a bundler takes the call for one that does nothing.
+    return decodeURIComponent(pathname).length > 0;
+  } catch {
+    return false;
+  }
+}
+
+/** What is wrong with a request whoever sends it. */
+export function faultOfHead({ raw }: FastifyRequest): ApiError | undefined {
+  const isHostMissing = raw.httpVersion !== '1.0' && raw.headers.host === undefined;
+  return isHostMissing ? invalidRequest('the header Host is missing') : undefined;
+}
+
+/** No route has the path of the request, or could have it. */
+export function notFound(request: FastifyRequest): ApiError {
+  if (request.originalUrl !== request.url)
+    return invalidRequest(
+      `the path ${cut(request.originalUrl)} can't be read, or has a part of more than ${longestSegment} characters`,
+    );
+  return new ApiError(404, 'not_found', `there is no ${request.method} ${pathOf(request)}`);
 }
 
 export function sendJson(reply: FastifyReply, status: number, json: string | Buffer): FastifyReply {
@@ -231,7 +264,6 @@ function refusalOf(error: FastifyError): ApiError | undefined {
     return new ApiError(400, 'invalid_request', cut(details.join('; ')));
   }
   const codes: Readonly<Record<string, string>> = {
-    FST_ERR_CTP_BODY_TOO_LARGE: 'body_too_large',
     FST_ERR_CTP_INVALID_JSON_BODY: 'malformed_json',
     FST_ERR_CTP_INVALID_MEDIA_TYPE: 'not_json',
   };

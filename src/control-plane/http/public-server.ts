@@ -14,6 +14,8 @@ import type { Fault, Faults } from './faults.ts';
 import {
   PieceStream,
   createListener,
+  faultOfHead,
+  notFound,
   pathOf,
   sendJson,
   type App,
@@ -185,9 +187,15 @@ function receive(request: FastifyRequest, reply: FastifyReply, parts: PublicServ
   if (known) return admit(known);
   const tooMany = problemOf(() => traffic.requireAnonymous(request.ip));
   if (tooMany) return done(tooMany);
+  const fault = faultOfHead(request);
+  if (fault) {
+    traffic.countAnonymous(request.ip);
+    return done(fault);
+  }
   if (request.is404 || request.routeOptions.config.isPublic) {
     traffic.countAnonymous(request.ip);
-    return done();
+    // At once: no body is read without credentials.
+    return done(request.is404 ? notFound(request) : undefined);
   }
   void authenticate();
 

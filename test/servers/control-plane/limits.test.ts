@@ -105,6 +105,47 @@ describe('what is too slow is answered 400 in the error form, and cut', () => {
   });
 });
 
+test('a body of few parts for its length is taken, in whatever pieces it comes', async () => {
+  await using world = await worldWith({});
+  const client = await RawClient.open(world.url);
+  const chunks = volume
+    .split('')
+    .map((character) => `1\r\n${character}\r\n`)
+    .join('');
+  client.send(post('/api/volumes', 'Transfer-Encoding: chunked\r\n', `${chunks}0\r\n\r\n`));
+  expect(await client.until(/\}/)).toContain('HTTP/1.1 201');
+  client.end();
+});
+
+describe('without credentials', () => {
+  const chunked = 'Content-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n';
+
+  test.each([
+    ['a known path', '/api/volumes', '401'],
+    ['an unknown one', '/nothing', '404'],
+  ])('no body is waited for on %s, and its connection ends', async (_what, path, status) => {
+    await using world = await worldWith({});
+    const client = await RawClient.open(world.url);
+    client.send(`POST ${path} HTTP/1.1\r\nHost: h\r\n${chunked}5\r\n{"nam`);
+    await client.until(/\}\}$/);
+    await world.clock.advance(2000);
+    expect(answersIn(await client.closed).statuses).toEqual([status]);
+  });
+
+  test.each([
+    ['no Host', 'GET /api/me HTTP/1.1\r\n\r\n'],
+    ['an address that says nothing', 'GET /api/services/%zz HTTP/1.1\r\nHost: h\r\n\r\n'],
+    ['a part of an address that is too long', `GET /${'x'.repeat(600)} HTTP/1.1\r\nHost: h\r\n\r\n`],
+  ])('%s is refused at the rate of other requests', async (_what, text) => {
+    await using world = await worldWith({}, { traffic: { anonymousPerSecond: 3 } });
+    const client = await RawClient.open(world.url);
+    client.send(text.repeat(6));
+    await client.until(/(HTTP[^]*){6}\}\}$/);
+    expect(new Set(answersIn(client.received).statuses)).toEqual(new Set(['400', '429']));
+    client.end();
+  });
+});
+
 describe('what is too large, or not HTTP, is answered 400 in the error form', () => {
   test.each([
     ['headers', `GET /api/me HTTP/1.1\r\n${credentials}X: ${'x'.repeat(4096)}\r\n\r\n`, 'invalid_request'],
@@ -115,7 +156,14 @@ describe('what is too large, or not HTTP, is answered 400 in the error form', ()
       post('/api/volumes', 'Transfer-Encoding: chunked\r\n', `401\r\n${' '.repeat(1025)}\r\n0\r\n\r\n`),
       'body_too_large',
     ],
+    [
+      'a body in parts of one byte',
+      post('/api/volumes', 'Transfer-Encoding: chunked\r\n', `${'1\r\n \r\n'.repeat(1024)}0\r\n\r\n`),
+      'body_too_large',
+    ],
     ['no Host', 'GET /api/me HTTP/1.1\r\n\r\n', 'invalid_request'],
+    ['an address that says nothing', get('/api/services/%zz'), 'invalid_request'],
+    ['a part of an address', get(`/api/services/${'x'.repeat(600)}`), 'invalid_request'],
     [
       'two lengths',
       post('/api/volumes', 'Content-Length: 1\r\nContent-Length: 2\r\n', '{'),

@@ -1,3 +1,5 @@
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
 import { expect, test } from 'vitest';
 import { Turns } from '../../../src/control-plane/http/turns.ts';
 import { ManualClock } from '../../support/manual-clock.ts';
@@ -69,4 +71,31 @@ test('what throws does not stop the others, and everything is done in the end', 
   for (let index = 0; index < 30; index += 1) desk.enter(`account ${index % 7}`, 3, String(index));
   while (desk.endTurn());
   expect(new Set(desk.done).size).toBe(30);
+});
+
+test('what is done is kept no longer, though the account always has more that waits', async () => {
+  const desk = new Desk();
+  const held: WeakRef<object>[] = [];
+  const enter = (): void => {
+    const request = { body: 'x' };
+    held.push(new WeakRef(request));
+    desk.turns.enter('busy', () => {
+      desk.nowMs += 5;
+      desk.done.push(request.body);
+    });
+  };
+  for (let waiting = 0; waiting < 20; waiting += 1) enter();
+  for (let turn = 0; turn < 200; turn += 1) {
+    enter();
+    desk.endTurn();
+  }
+  setFlagsFromString('--expose-gc');
+  const collect = runInNewContext('gc') as () => void;
+  // A WeakRef keeps what it refers to until the turn in which it was made is over.
+  await expect
+    .poll(() => {
+      collect();
+      return held.filter((request) => request.deref()).length;
+    })
+    .toBeLessThan(40);
 });
