@@ -114,8 +114,10 @@ export function createPublicServer(parts: PublicServerParts): Listener {
   app.addHook('preHandler', (request, _reply, done) => {
     const go = () => {
       // Reading the body and waiting took time; from here on everything is synchronous.
-      if (request.account) request.account = parts.accounts.latest(request.account);
-      done();
+      const account = request.account && parts.accounts.latest(request.account);
+      request.account = account;
+      const isRead = request.method === 'GET' || !account;
+      done(isRead ? undefined : problemOf(() => traffic.requireRoom(account.id)));
     };
     let hasWaited = !unit.isDurable;
     const read = () =>
@@ -211,14 +213,16 @@ function receive(request: FastifyRequest, reply: FastifyReply, parts: PublicServ
   }
 }
 
-/** Throws when the account has too much that was not read. */
+/** Throws when the account has too much that was not read. A mutation that has happened is answered all the same. */
 function countAnswer(
   account: AccountRecord | null,
   payload: unknown,
   reply: FastifyReply,
   traffic: Traffic,
 ): void {
-  traffic.answer(account?.id ?? networkOf(reply.request.ip), bytesOf(payload), reply.raw);
+  const { request, raw, statusCode } = reply;
+  const hasHappened = request.method !== 'GET' && statusCode < 400;
+  traffic.answer(account?.id ?? networkOf(request.ip), bytesOf(payload), raw, hasHappened);
 }
 
 function bytesOf(payload: unknown): number {

@@ -138,11 +138,11 @@ export class Traffic {
     this.#anonymous.spend(networkOf(address), 1);
   }
 
-  /** An answer of so many bytes is about to be sent. Refuses with 429. */
-  answer(accountId: string, bytes: number, response: ServerResponse): void {
+  /** An answer of so many bytes is about to be sent. Refuses with 429, unless what it is about `hasHappened`. */
+  answer(accountId: string, bytes: number, response: ServerResponse, hasHappened = false): void {
     this.#answerBytes.spend(accountId, bytes);
     if (bytes < largeAnswerBytes) return;
-    this.requireTaken(accountId, bytes);
+    if (!hasHappened) this.requireTaken(accountId, bytes);
     const share = this.#shareOf(accountId);
     share.unsentBytes += bytes;
     this.#unsentBytes += bytes;
@@ -160,6 +160,11 @@ export class Traffic {
     const { unsentBytes, unsentBytesInAll } = this.#limits;
     if (share.unsentBytes + bytes <= unsentBytes && this.#unsentBytes + bytes <= unsentBytesInAll) return;
     throw tooMuch('too many bytes of answers to this account have not been read');
+  }
+
+  /** Refuses with 429 a mutation of who has not read answers: its own, which may be large, could not be refused any more. */
+  requireRoom(accountId: string): void {
+    this.requireTaken(accountId, largeAnswerBytes);
   }
 
   #shareOf(accountId: string): Share {

@@ -50,8 +50,11 @@ describe('one account', () => {
     expect(() => traffic.answer('a', 100_000, response())).toThrow('have not been read');
     traffic.answer('a', 1_000, response());
     traffic.answer('b', 100_000, response());
+    expect(() => traffic.requireRoom('a')).toThrow('have not been read');
+    traffic.answer('a', 100_000, response(), true);
     first.emit('close');
-    traffic.answer('a', 900_000, response());
+    traffic.requireRoom('a');
+    traffic.answer('a', 800_000, response());
     expect(() => traffic.answer('a', 200_000, response())).toThrow('have not been read');
   });
 
@@ -166,6 +169,23 @@ describe('a client that does not read its answer', () => {
     deaf.destroy();
     await world.clock.advance(1_000);
     await expect.poll(async () => (await world.call('GET', '/api/account')).status).toBe(200);
+  });
+
+  test('is not refused a mutation that has happened: it is refused before', async () => {
+    await using world = await startWorld({ traffic: { unsentBytes: 1 } });
+    await withLargeAccount(world);
+    const registry = { repository: 'ghcr.io/acme/web', username: 'robot', password: 'secret' };
+    const { id } = await world.ok('POST', '/api/registries', registry);
+    const deaf = await deafReader(world);
+    expect(await world.refusal('PUT', `/api/registries/${id}`, { revision: 1, spec: registry })).toBe(
+      '429 rate_limited',
+    );
+    deaf.destroy();
+    await world.clock.advance(1_000);
+    await expect.poll(async () => (await world.call('GET', '/api/account')).status).toBe(200);
+    expect(await world.ok('PUT', `/api/registries/${id}`, { revision: 1, spec: registry })).toMatchObject({
+      revision: 2,
+    });
   });
 
   test('is cut after a minute', async () => {
