@@ -305,13 +305,16 @@ export interface Kind<
   /** How it can be made cheaper for a while. Absent, or undefined: not at all. */
   shed?(subject: ShedSubject<Spec, State>): ShedWay | undefined;
 
-  /** The account, if it is not the one in `spec.accountRef`. */
+  /** The account, if it is not the one in `spec.accountRef`. Asked first, and again just before a request is sent. */
   account?(view: View<Spec, Remote, Local, State>): AccountOfObject;
-  /** A removed object that needs nothing more. For a kind without `remote`. */
+  /** A removed object that needs nothing more: it is forgotten without an observation. For a kind without `remote`. */
   released?(view: View<Spec, Remote, Local, State>): boolean;
-  /** What a pass does before it plans. For a kind without `remote`. */
+  /**
+   * What a pass does before it plans: `Local` is in the view of the look. For a kind without `remote`. It is not tied to reads: of a thing at the
+   * provider it may see what was there before the last request.
+   */
   observe?(view: View<Spec, Remote, Local, State>, account: AccountHandle): Promise<Local | undefined>;
-  /** What continues while the object is held and nothing may be changed. `forMs`: when that ends, if time ends it. */
+  /** What continues while the object is held and nothing may be changed: in the place of `observe` and `plan`. `forMs`: when that ends, if time ends it. */
   whileHeld?(
     view: View<Spec, Remote, Local, State>,
     account: AccountHandle | undefined,

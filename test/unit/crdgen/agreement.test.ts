@@ -3,7 +3,7 @@ import path from 'node:path';
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { parseAllDocuments } from 'yaml';
-import { managedKinds, type ManagedKind } from '../../../src/resources/index.ts';
+import { documents, managedKinds, type ManagedKind } from '../../../src/resources/index.ts';
 import { refused, values } from './documents.ts';
 import { anySpec, borderSpec, mayDiffer, wordSpecs } from './draws.ts';
 import { clusterVerdict, documentOf, folderVerdict, type Verdict } from './support.ts';
@@ -84,6 +84,11 @@ describe('any document is accepted by both or by none, and filled with the same 
       }),
       { numRuns: 300 },
     );
+  });
+
+  test.each(managedKinds)('%s: each field has values here that are good, and values that are not', (kind) => {
+    const { shape } = documents[kind].shape.spec;
+    expect(Object.keys(shape).filter((field) => values[kind][field] === undefined)).toEqual([]);
   });
 
   const each = managedKinds.flatMap((kind) =>

@@ -54,6 +54,7 @@ describe('the schemas', () => {
     expect(where(({ schema }) => schema.type === 'array' && !schema['x-kubernetes-list-type'])).toEqual([]);
   });
 
+  // `kubectl apply` drops nulls: a field may be null only where that means something else than its absence.
   test('keep unknown fields only where a value may have any shape, and nulls there and in a sleep policy', () => {
     const open = where(({ schema }) => schema['x-kubernetes-preserve-unknown-fields'] === true);
     expect(new Set(open.map((at) => at.replace(/^\w+/, '')))).toEqual(
@@ -70,6 +71,8 @@ describe('the schemas', () => {
     );
   });
 
+  // A field of a thing at the provider has no default: what a document leaves out is not compared, and not changed. One that says how
+  // Fleetkeeper works on it may have one, and is listed here.
   test('fill in nothing that is not managed unless it is given', () => {
     const filled = where(({ at, schema }) => /^\w+\.spec\.\w+$/.test(at) && schema.default !== undefined);
     expect(new Set(filled.map((at) => at.split('.').at(-1)))).toEqual(
