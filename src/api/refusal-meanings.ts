@@ -193,8 +193,8 @@ const codePatterns: readonly Pattern[] = [
   },
   {
     meaning: 'OutcomeUnknown',
-    pattern: /(^|_)(time_?out|timed_out|deadline|upstream|gateway)(_|$)/,
-    statuses: [409, 503],
+    pattern: /(^|_)(time_?out|timed_out|deadline_exceeded|bad_gateway|upstream_\w+)(_|$)/,
+    statuses: [503],
   },
 ];
 
@@ -249,7 +249,7 @@ const messagePatterns: readonly Pattern[] = [
   {
     meaning: 'OutcomeUnknown',
     pattern:
-      /(may|might|could) (still|yet|already|nevertheless|have)\b|(will|is) (still )?(be |being )(processed|carried out|applied|executed)|(outcome|result|status) (of .{1,40} )?is (un|not )known|timed out|time-?out|upstream|gateway/,
+      /(may|might|could) (still|yet|already|nevertheless) (be|have|take|complete|happen|succeed)|(may|might|could) have (been|taken|succeeded|completed|happened)|will (still )?be (processed|carried out|applied|executed)|(request|operation|creation) is (still )?being (processed|carried out|applied|executed)|(outcome|result) (of .{1,40} )?is (unknown|not known)|(request|operation|connection|upstream|gateway) (has )?timed out|gateway time-?out|bad gateway|upstream (connect|request|server|error|time-?out)/,
     statuses: [409, 503],
   },
 ];

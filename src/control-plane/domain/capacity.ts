@@ -10,7 +10,7 @@
 import type { ServiceResources } from '../../api/wire.ts';
 import type { ControlPlaneConfig, GeographyConfig, MachineCapacity, RegionConfig } from './config.ts';
 import { conflict } from './errors.ts';
-import { holdsCompute, holdsTheSame, type ServiceRecord, type VolumeRecord } from '../store/records.ts';
+import { takesCompute, takesTheSame, type ServiceRecord, type VolumeRecord } from '../store/records.ts';
 import type { Store } from '../store/store.ts';
 
 type Amount = 'cpu' | 'memoryGb' | 'storageGb' | 'services';
@@ -198,7 +198,7 @@ export class Capacity {
     const isBack =
       amount !== 'storageGb' &&
       instead &&
-      holdsCompute(instead) &&
+      takesCompute(instead) &&
       placeKey(instead.region, instead.geography) === placeKey(region, geography.name);
     const back = isBack ? heldOf(instead, amount) : 0;
     if (wanted <= back) return true;
@@ -209,7 +209,7 @@ export class Capacity {
 
   #machineHasRoom(amount: Amount, wanted: number, instead?: ServiceRecord): boolean {
     const total = this.#totalOfMachine(amount) ?? Infinity;
-    const back = amount !== 'storageGb' && instead && holdsCompute(instead) ? heldOf(instead, amount) : 0;
+    const back = amount !== 'storageGb' && instead && takesCompute(instead) ? heldOf(instead, amount) : 0;
     if (wanted <= back) return true;
     // Sums of fractions are not exact.
     return (this.#taken.get(keyOfMachine(amount)) ?? 0) - back + wanted <= total + 1e-6;
@@ -232,18 +232,18 @@ export class Capacity {
 
   #takenBesides(region: string, geography: string, gpuModel: string, instead?: ServiceRecord): number {
     const key = keyOf(region, geography, `gpu ${gpuModel}`);
-    const own = instead && holdsCompute(instead) && keyOfService(instead) === key;
+    const own = instead && takesCompute(instead) && keyOfService(instead) === key;
     return (this.#taken.get(key) ?? 0) - (own ? instead.resources.gpuCount : 0);
   }
 
   #move(before: ServiceRecord | undefined, after: ServiceRecord | undefined): void {
-    if (before && after && holdsTheSame(before, after)) return;
+    if (before && after && takesTheSame(before, after)) return;
     if (before) this.#count(before, -1);
     if (after) this.#count(after, 1);
   }
 
   #count(service: ServiceRecord, sign: 1 | -1): void {
-    if (!holdsCompute(service)) return;
+    if (!takesCompute(service)) return;
     const { region, geography, resources } = service;
     const key = keyOfService(service);
     if (key !== undefined) this.#add(key, sign * resources.gpuCount);

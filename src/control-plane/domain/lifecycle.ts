@@ -91,7 +91,8 @@ export class Lifecycle {
       ...changes,
       registryAccess: this.#platform.registries.accessTo(service.accountId, image),
       state: 'provisioning',
-      runsMeanwhile: serviceCharge(service) > 0,
+      // A launch that replaces another one under way: that may have started its container already.
+      runsMeanwhile: serviceCharge(service) > 0 || service.operation?.kind === 'provision',
       endpoint: null,
       error: null,
     } as const;
@@ -135,7 +136,8 @@ export class Lifecycle {
   }
 
   remove(service: ServiceRecord): ServiceRecord {
-    const removed = this.#begin(service, 'remove', { state: 'deleting', endpoint: null });
+    const runsMeanwhile = holdsCompute(service);
+    const removed = this.#begin(service, 'remove', { state: 'deleting', runsMeanwhile, endpoint: null });
     this.#volumes.releaseBegin(removed);
     return removed;
   }

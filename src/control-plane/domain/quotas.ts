@@ -7,7 +7,7 @@
  */
 import type { ServiceResources } from '../../api/wire.ts';
 import { conflict } from './errors.ts';
-import { holdsCompute, holdsTheSame, type AccountRecord, type ServiceRecord } from '../store/records.ts';
+import { takesCompute, takesTheSame, type AccountRecord, type ServiceRecord } from '../store/records.ts';
 import type { Store } from '../store/store.ts';
 
 export interface Quota {
@@ -77,7 +77,7 @@ export class Quotas {
   requireCompute(accountId: string, resources: ServiceResources, instead?: ServiceRecord): void {
     const quota = this.of(accountId);
     const held = this.#held.get(accountId) ?? nothing;
-    const back = instead && holdsCompute(instead) ? instead.resources : undefined;
+    const back = instead && takesCompute(instead) ? instead.resources : undefined;
     const wanted = {
       gpus: held.gpus + resources.gpuCount - (back?.gpuCount ?? 0),
       cpu: held.cpu + resources.cpu - (back?.cpu ?? 0),
@@ -108,13 +108,13 @@ export class Quotas {
   }
 
   #move(before: ServiceRecord | undefined, after: ServiceRecord | undefined): void {
-    if (before && after && holdsTheSame(before, after)) return;
+    if (before && after && takesTheSame(before, after)) return;
     if (before) this.#count(before, -1);
     if (after) this.#count(after, 1);
   }
 
   #count(service: ServiceRecord, sign: 1 | -1): void {
-    if (!holdsCompute(service)) return;
+    if (!takesCompute(service)) return;
     let held = this.#held.get(service.accountId);
     if (!held) this.#held.set(service.accountId, (held = { ...nothing }));
     held.gpus += sign * service.resources.gpuCount;

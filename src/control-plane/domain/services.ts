@@ -205,7 +205,8 @@ export class Services {
   ): string | null {
     if (spec.volumeGb === undefined) return null;
     return this.#volumes.add(account, region, {
-      name: Array.from(spec.name).slice(0, limits.volumeNameLength).join(''),
+      // Not half a pair.
+      name: spec.name.slice(0, limits.volumeNameLength).replace(/[\uD800-\uDBFF]$/, ''),
       geography: placement.geography,
       sizeGb: spec.volumeGb,
       mode: spec.volumeMode === 'independent' ? 'independent' : 'service',

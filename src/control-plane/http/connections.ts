@@ -8,7 +8,6 @@
  *   Either way it is cut soon, whether the client takes part in the end or not.
  * - An answer that was given has to be taken within `sendMs`: who does not read is cut. Of one that is sent in pieces the
  *   time begins with the first.
- * - A connection whose request was answered before its body was there is read no further, and ends.
  * - One address has so many connections at most, and one connection so many requests that are not answered.
  * - Closing cuts the connections that are not in use. Each other one ends with its last answer, or, with whatever
  *   is on it, when the grace is over: nobody can hold the listener open.
@@ -108,12 +107,6 @@ export class Connections {
     socket.once('close', () => timer.cancel());
   }
 
-  /** Its answer needed no body, and the rest of that is not read. The client has a moment to read the answer. */
-  #cutOvertaken(socket: Socket): void {
-    socket.pause();
-    this.#cutLater(socket, lingerMs);
-  }
-
   /** Returns whether the request is to be answered. */
   #requested(request: IncomingMessage, response: ServerResponse): boolean {
     const { socket } = request;
@@ -131,7 +124,6 @@ export class Connections {
     response.once('close', () => {
       use.due.delete(response);
       use.overtaken = request.complete ? undefined : request;
-      if (use.overtaken) this.#cutOvertaken(socket);
       if (this.#isClosing) this.#cutUnused(socket);
     });
     return true;

@@ -19,11 +19,12 @@ import {
 } from 'fastify-type-provider-zod';
 import type { Logger } from 'pino';
 import type { Clock } from '../../base/clock.ts';
+import { systemEventLoop } from '../../base/process.ts';
 import { messageOf, notListening } from '../../base/user-error.ts';
 import { Connections } from './connections.ts';
 import { ApiError, errorJson, invalidRequest } from '../domain/errors.ts';
 import { notUtf8, problemWith, textOf } from './json-body.ts';
-import { takeBody } from './request-body.ts';
+import { hasBody, takeBody } from './request-body.ts';
 
 export type App = FastifyInstance<
   RawServerDefault,
@@ -82,6 +83,9 @@ export interface Listener {
   close(): Promise<void>;
 }
 
+/** Longer parts of an address are refused by a server with parameters in its routes. */
+export const longestParameter = 512;
+
 /** Called when work for a request is done: at once, or later. */
 export type InTurn = (request: FastifyRequest, work: () => void) => void;
 
@@ -90,8 +94,10 @@ export function createListener(
   clock: Clock,
   limits: HttpLimits,
   inTurn: InTurn = (_request, work) => work(),
+  longestSegment = Number.POSITIVE_INFINITY,
 ): Listener {
-  const app = createApp(logger, limits, inTurn, (error, socket) => connections.failed(error, socket));
+  const failed: Connections['failed'] = (error, socket) => connections.failed(error, socket);
+  const app = createApp(logger, limits, inTurn, failed, longestSegment);
   const connections = new Connections(app.server, clock, limits);
   const close = async () => {
     const callOff = connections.close(limits.shutdownMs);
@@ -105,6 +111,7 @@ function createApp(
   limits: HttpLimits,
   inTurn: InTurn,
   clientErrorHandler: Connections['failed'],
+  longestSegment: number,
 ): App {
   const app = fastify({
     bodyLimit: limits.bodyBytes,
@@ -121,10 +128,13 @@ function createApp(
     forceCloseConnections: 'idle',
     return503OnClosing: false,
     exposeHeadRoutes: false,
-    routerOptions: { maxParamLength: longestSegment },
+    routerOptions: { maxParamLength: longestParameter },
     clientErrorHandler,
     // For what the router can't take, Fastify would call no hook, and so no rate limit.
-    rewriteUrl: ({ url = '' }) => (isReadable(url) ? url : unreadablePath),
+    rewriteUrl: ({ url = '' }) => (isReadable(url, longestSegment) ? url : unreadablePath),
+    frameworkErrors: (error, _request, reply) => {
+      sendJson(reply, 400, errorJson('invalid_request', error.message));
+    },
   }).withTypeProvider<ZodTypeProvider>();
   app.server.maxConnections = limits.connections;
   // A client that has ended its side is still answered, also when its request had to wait for its turn.
@@ -133,6 +143,14 @@ function createApp(
   app.server.on('checkExpectation', (request, response) => app.server.emit('request', request, response));
   // After the hooks `onRequest`, which bound how often anybody may be refused.
   app.addHook('preParsing', (request, _reply, payload, done) => done(faultOfHead(request) ?? null, payload));
+  app.addHook('onSend', ({ raw }, reply, payload, done) => {
+    if (!hasBody(raw)) return done(null, payload);
+    // What came with the head is there by then. For the rest of a body that is not needed nobody waits, and the client is told so.
+    systemEventLoop.endOfTurn(() => {
+      if (!raw.complete) reply.header('connection', 'close');
+      done(null, payload);
+    });
+  });
   app.setValidatorCompiler(validatorCompiler);
   app.removeAllContentTypeParsers();
   const parseJson = app.getDefaultJsonParser('error', 'error');
@@ -155,18 +173,18 @@ function createApp(
   return app;
 }
 
-const longestSegment = 512;
 const unreadablePath = '/unreadable';
 
 /** Whether the router can take it. */
-function isReadable(url: string): boolean {
+function isReadable(url: string, longestSegment: number): boolean {
+  const isAbsolute = !url.startsWith('/') && url !== '*';
+  if (isAbsolute && (url.includes('#') || !URL.canParse(url))) return false;
   const [pathname = ''] = url.split('?', 1);
-  if (pathname.length > longestSegment && pathname.split('/').some(({ length }) => length > longestSegment))
-    return false;
-  if (!pathname.includes('%')) return true;
+  if (!pathname.includes('%') && pathname.length <= longestSegment) return true;
   try {
-    // Its result is used, since a bundler takes the call for one that does nothing.
-    return decodeURIComponent(pathname).length > 0;
+    return decodeURIComponent(pathname)
+      .split('/')
+      .every(({ length }) => length <= longestSegment);
   } catch {
     return false;
   }
@@ -182,7 +200,7 @@ export function faultOfHead({ raw }: FastifyRequest): ApiError | undefined {
 export function notFound(request: FastifyRequest): ApiError {
   if (request.originalUrl !== request.url)
     return invalidRequest(
-      `the path ${cut(request.originalUrl)} can't be read, or has a part of more than ${longestSegment} characters`,
+      `the path ${cut(request.originalUrl)} can't be read, or has a part of more than ${longestParameter} characters`,
     );
   return new ApiError(404, 'not_found', `there is no ${request.method} ${pathOf(request)}`);
 }
@@ -216,7 +234,7 @@ export class PieceStream extends Readable {
 }
 
 export function pathOf(request: FastifyRequest): string {
-  return request.url.split('?', 1)[0] ?? request.url;
+  return request.originalUrl.split('?', 1)[0] ?? request.originalUrl;
 }
 
 export async function listen(app: App, address: { host: string; port: number }): Promise<string> {

@@ -15,6 +15,7 @@ import {
   PieceStream,
   createListener,
   faultOfHead,
+  longestParameter,
   notFound,
   pathOf,
   sendJson,
@@ -71,18 +72,18 @@ export interface PublicServerParts {
 type Done = (refusal?: Error) => void;
 
 export function createPublicServer(parts: PublicServerParts): Listener {
-  const { traffic, turns, unit } = parts;
+  const { traffic, turns, unit, logger, clock, limits } = parts;
   const inTurn: InTurn = (request, work) =>
     turns.enter(request.account?.id ?? networkOf(request.ip), () => {
       // Nothing is read for who has gone away while waiting.
       if (request.method !== 'GET' || !request.socket.destroyed) work();
     });
-  const listener = createListener(parts.logger, parts.clock, parts.limits, (request, work) =>
+  const parseInTurn: InTurn = (request, work) =>
     inTurn(request, () => {
       request.hasTurn = true;
       work();
-    }),
-  );
+    });
+  const listener = createListener(logger, clock, limits, parseInTurn, longestParameter);
   const { app } = listener;
   if (parts.metrics) measureRequests(app, parts.metrics);
   app.decorateRequest('account', null);

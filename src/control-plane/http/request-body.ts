@@ -3,7 +3,7 @@
  * the buffer in which it was received, and each part takes the time of an event.
  */
 import type { IncomingMessage } from 'node:http';
-import { ApiError } from '../domain/errors.ts';
+import { ApiError, invalidRequest } from '../domain/errors.ts';
 
 const firstBytes = 4096;
 /** A body may have so many parts, and one more for each so many bytes. */
@@ -46,5 +46,9 @@ export function takeBody(payload: IncomingMessage, mostBytes: number, done: Done
     end += part.length;
   });
   payload.on('end', () => finish(null, bytes.subarray(0, end)));
-  payload.on('error', (error) => finish(error, undefined));
+  payload.on('error', () => finish(invalidRequest('the body broke off'), undefined));
+}
+
+export function hasBody({ headers }: IncomingMessage): boolean {
+  return headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0;
 }

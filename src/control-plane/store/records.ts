@@ -67,7 +67,10 @@ export interface ServiceRecord {
   /** Captured by the latest launch (§4 rule 5); null when no registry matched. */
   readonly registryAccess: RegistryAccess | null;
   readonly state: ServiceState;
-  /** While `provisioning`: it ran before, and the former container runs until the image of the next one is there. */
+  /**
+   * While `provisioning`: it ran before, or may have, and the former container runs until the image of the next one is there. While `deleting`: it
+   * has compute until it is gone.
+   */
   readonly runsMeanwhile?: boolean;
   readonly revision: number;
   readonly endpoint: string | null;
@@ -124,15 +127,20 @@ export interface RegistryRecord {
 }
 
 /** Compute is held from the moment it is asked for until it is given back. */
-export function holdsCompute(service: ServiceRecord): boolean {
-  return service.state === 'provisioning' || service.state === 'running' || service.state === 'error';
+export function holdsCompute({ state }: ServiceRecord): boolean {
+  return state === 'provisioning' || state === 'running' || state === 'error';
 }
 
-/** Whether two versions of a service hold the same compute in the same place; false, too, where it was stated anew. */
-export function holdsTheSame(before: ServiceRecord, after: ServiceRecord): boolean {
-  if (!holdsCompute(before) && !holdsCompute(after)) return true;
+/** What counts for quotas and capacity: a container that is being deleted may live until the end of its grace. */
+export function takesCompute(service: ServiceRecord): boolean {
+  return holdsCompute(service) || (service.state === 'deleting' && service.runsMeanwhile === true);
+}
+
+/** Whether two versions of a service take the same compute in the same place; false, too, where it was stated anew. */
+export function takesTheSame(before: ServiceRecord, after: ServiceRecord): boolean {
+  if (!takesCompute(before) && !takesCompute(after)) return true;
   return (
-    holdsCompute(before) === holdsCompute(after) &&
+    takesCompute(before) === takesCompute(after) &&
     before.resources === after.resources &&
     before.region === after.region &&
     before.geography === after.geography &&

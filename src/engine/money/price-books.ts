@@ -101,12 +101,18 @@ export class PriceBooks {
       const found = service ? this.#ofService(service) : volume ? this.#ofVolume(volume) : [];
       const isMade = service?.state === 'running' || volume?.status === 'ready';
       for (const price of found) {
-        const known = book.observed.get(priceKey(price))?.hourlyMicros ?? 0;
+        const known = this.#knownMicros(book, price);
         const shown = price.hourlyMicros ?? 0;
         if (known === 0 || shown >= known || (isMade && shown > 0)) keepDearest(sighted, price);
       }
     }
     return this.#take(name, book, sighted);
+  }
+
+  /** What counts now for the same demand in the same place. */
+  #knownMicros(book: Book, price: ObservedPrice): number {
+    const before = book.observed.get(priceKey(price));
+    return before && price.at - before.at < keptMs ? (before.hourlyMicros ?? 0) : 0;
   }
 
   #take(account: string, book: Book, sighted: ReadonlyMap<string, ObservedPrice>): PriceMove[] {

@@ -211,7 +211,6 @@ export function neverMade<Value>(
   return { kind: 'pending', message: 'one account read does not show it; waiting for another one' };
 }
 
-/** Absences that are being confirmed. After a restart, the confirmation begins again. */
 export interface AbsenceProofsOptions {
   readonly clock: Clock;
   /** 0 in a preview. */
@@ -224,6 +223,7 @@ export interface AbsenceProofsOptions {
 /** Undefined for a kind without activities. */
 type ActivitiesRead = () => Promise<Outcome<readonly wire.Activity[]>> | undefined;
 
+/** Absences that are being confirmed. After a restart, the confirmation begins again. */
 export class AbsenceProofs {
   readonly left: LeftBehind;
   readonly #sinceMs = new Map<ObjectKey, number>();

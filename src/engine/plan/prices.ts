@@ -117,7 +117,10 @@ function observedMicros(demand: Demand, seen: readonly ObservedPrice[]): bigint 
     hourlyMicros === undefined ? [] : [{ sizeGb: 'storageGb' in known ? known.storageGb : 0, hourlyMicros }],
   );
   if ('compute' in demand) return dearest(priced.map(({ hourlyMicros }) => BigInt(hourlyMicros)));
-  const exact = priced.filter(({ sizeGb }) => sizeGb === demand.storageGb);
+  const isFree = priced.every(({ hourlyMicros }) => hourlyMicros === 0);
+  const exact = priced.filter(
+    ({ sizeGb, hourlyMicros }) => sizeGb === demand.storageGb && (isFree || hourlyMicros > 0),
+  );
   return dearest(
     (exact.length > 0 ? exact : priced).map(({ sizeGb, hourlyMicros }) =>
       sum([[hourlyMicros, demand.storageGb / sizeGb]]),

@@ -5,7 +5,6 @@ import { itemsOf, type Fleet } from '../../engine/index.ts';
 import { normalRepository, parseObjectKey, repositoryOf, shownRepository } from '../../resources/index.ts';
 import type { ObjectRecord } from '../../state/index.ts';
 import type { RegistryView } from '../container-service/inputs.ts';
-import { resolveCredentials } from './credentials-values.ts';
 
 /** The ImageRegistry that gives access to `image`, in the same namespace and account. */
 export function registryView(
@@ -30,14 +29,15 @@ export function registryView(
   return { kind: isThere ? 'usable' : 'not-ready', name: registry.name };
 }
 
-/** User names and passwords that the provider may have pulled `image` with, and may repeat in an error. */
+/** User names and passwords that the provider may have pulled `image` with, and may repeat in an error; as far as there are any. */
 export function accessValues({ snapshot }: Fleet, namespace: string, image: string | undefined): string[] {
   const repository = image === undefined ? undefined : repositoryOf(image);
   if (repository === undefined) return [];
   return byNamespace(snapshot.objects, 'ImageRegistry', namespace)
     .filter(({ spec }) => (normalRepository(spec.repository) ?? spec.repository) === repository)
-    .flatMap((registry) => {
-      const resolved = resolveCredentials(registry, snapshot);
-      return resolved.ok && resolved.credentials ? Object.values(resolved.credentials.reveal()) : [];
+    .flatMap(({ spec: { credentialsSecretRef: reference } }) => {
+      const secret = reference && snapshot.secrets.get(`${namespace}/${reference.name}`);
+      const keys = reference ? [reference.usernameKey, reference.passwordKey] : [];
+      return keys.flatMap((key) => secret?.get(key)?.reveal().trim() ?? []);
     });
 }

@@ -143,6 +143,15 @@ describe('compute that runs is paid for', () => {
     await world.act(id, 'start');
     expect(await balanceAfter(world, 3_600_000)).toBe(0);
   });
+
+  test('while a launch is replaced by another one, again and again: the first may have started its container', async () => {
+    const runtime = new ScriptedRuntime();
+    await using world = await startWorld({ runtime: runtime.factory });
+    const { id, hourlyMicros, revision } = await world.ok('POST', '/api/services', small);
+    await world.ok('PATCH', `/api/services/${id}`, { revision, patch: { image: 'b' } });
+    expect((await world.service(id)).state).toBe('provisioning');
+    expect(await balanceAfter(world, 3_600_000)).toBe(hourlyMicros);
+  });
 });
 
 describe('what a container answers', () => {

@@ -59,6 +59,15 @@ describe('an account has at most so many', () => {
     expect(await world.refusal('POST', `/api/services/${first.id}/actions`, start)).toBe('409 limit_reached');
   });
 
+  test('CPUs at once, those of a container that is being deleted included', async () => {
+    await using world = await worldWith({ cpu: 8 });
+    const { id } = await world.running();
+    await world.act(id, 'delete');
+    expect(await create(world)).toBe('409 limit_reached');
+    await world.clock.advance(8_000);
+    expect(await create(world)).toBe('201 undefined');
+  });
+
   test('GB of storage, wherever it comes from', async () => {
     await using world = await worldWith({ storageGb: 30 });
     const { id, revision } = await world.ok('POST', '/api/volumes', { ...volume, sizeGb: 10 });

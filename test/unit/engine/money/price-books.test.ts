@@ -13,12 +13,19 @@ import { stateIdentity } from '../../../support/scripted-fleet.ts';
 const account = { name: 'default/default', spec: {}, catalog: {} } as unknown as AccountHandle;
 const [one, other] = ['00000000-0000-4000-8000-000000000001', '00000000-0000-4000-8000-000000000002'];
 
-/** Each of these is read one after another. Returns the price that counts in the end. */
-function learned(...shown: readonly Partial<wire.Service>[]): number | undefined {
+const dayMs = 86_400_000;
+
+/** Each of these is read one after another; a number: so many milliseconds pass. Returns the price that counts in the end. */
+function learned(...shown: readonly (Partial<wire.Service> | number)[]): number | undefined {
   const store = new MemoryStore(stateIdentity, [], []);
-  const clock = new ManualClock(0);
+  let nowMs = 0;
+  const clock = Object.assign(new ManualClock(0), { wallMs: () => nowMs });
   const books = new PriceBooks({ store, clock, logger: pino({ level: 'silent' }) });
   for (const more of shown) {
+    if (typeof more === 'number') {
+      nowMs += more;
+      continue;
+    }
     const service = aService({ id: one, region: 'standard', geography: 'europe', ...more });
     const services = new Map([[service.id, service]]);
     const snapshot = { services, volumes: new Map() } as unknown as AccountSnapshot;
@@ -52,4 +59,10 @@ test('what runs may show 0 before it is charged: that does not count where a pri
 test.each([undefined, null, -1])('a price of %s contradicts none', (hourlyMicros) => {
   expect(learned(full, { id: other, state: 'running', hourlyMicros })).toBe(1000);
   expect(learned({ ...full, hourlyMicros: 0 }, { state: 'running', hourlyMicros })).toBe(0);
+});
+
+test('a price that was not seen for 30 days contradicts nothing any more', () => {
+  const free = { id: other, state: 'running', hourlyMicros: 0 };
+  expect(learned(full, 31 * dayMs, free)).toBe(0);
+  expect(learned(full, 29 * dayMs, free)).toBe(1000);
 });

@@ -60,6 +60,11 @@ describe('the basis of a price', () => {
     expect(reported(gpu, book({ observed, declared: [declared], catalog }))).toBe('1092000 declared');
     expect(reported(gpu, book({ observed, catalog }))).toBe('992000 catalog');
     expect(reported(gpu, book({ observed }))).toBe('0 observed');
+    const volumes = [
+      seen({ demand: { storageGb: 100 }, hourlyMicros: 1000 }),
+      seen({ demand: { storageGb: 50 }, hourlyMicros: 0 }),
+    ];
+    expect(reported({ storageGb: 50 }, book({ observed: volumes }))).toBe('500 observed');
   });
 
   test.each([
