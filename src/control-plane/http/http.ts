@@ -145,7 +145,7 @@ function createApp(
   app.addHook('preParsing', (request, _reply, payload, done) => done(faultOfHead(request) ?? null, payload));
   app.addHook('onSend', ({ raw }, reply, payload, done) => {
     if (!hasBody(raw)) return done(null, payload);
-    // What came with the head is there by then. For the rest of a body that is not needed nobody waits, and the client is told so.
+    // What came with the head is there by then. For the rest of a body that is not needed nobody waits: the header announces that.
     systemEventLoop.endOfTurn(() => {
       if (!raw.complete) reply.header('connection', 'close');
       done(null, payload);
