@@ -144,7 +144,7 @@ function createApp(
   // After the hooks `onRequest`, which bound how often anybody may be refused.
   app.addHook('preParsing', (request, _reply, payload, done) => done(faultOfHead(request) ?? null, payload));
   app.addHook('onSend', ({ raw }, reply, payload, done) => {
-    if (!hasBody(raw)) return done(null, payload);
+    if (raw.complete || !hasBody(raw)) return done(null, payload);
     // What came with the head is there by then. For the rest of a body that is not needed nobody waits: the header announces that.
     systemEventLoop.endOfTurn(() => {
       if (!raw.complete) reply.header('connection', 'close');
