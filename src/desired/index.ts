@@ -24,6 +24,7 @@ export {
   listsUsedBy,
   objectOf,
   referredKeys,
+  referringOf,
   referringTo,
   usersOfList,
   type AccountObject,

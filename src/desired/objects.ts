@@ -47,6 +47,15 @@ export function referringTo(objects: DesiredObjects, referred: ObjectKey | DataI
   return withTerm(objects, referred);
 }
 
+/** Those of one kind: a kind that is added later may refer to the same thing in another way. */
+export function referringOf<Kind extends ManagedKind>(
+  objects: DesiredObjects,
+  kind: Kind,
+  referred: ObjectKey | DataId,
+): DesiredObject<Kind>[] {
+  return referringTo(objects, referred).filter((object) => object.kind === kind) as DesiredObject<Kind>[];
+}
+
 /** A list that is read beside the account, if an object has use for it. */
 export type SeparateList = 'templates' | 'registries';
 

@@ -1,7 +1,7 @@
 /** The volume that a service is attached to, or would be when it is created. */
 import type { wire } from '../../api/index.ts';
 import { canonicalId, nearestOr } from '../../base/index.ts';
-import { byNamespace, placeText, referringTo, type DesiredObject } from '../../desired/index.ts';
+import { byNamespace, placeText, referringOf, type DesiredObject } from '../../desired/index.ts';
 import type { AccountSnapshot } from '../../observed/index.ts';
 import type { AccountHandle } from '../../engine/index.ts';
 import { parseObjectKey, remoteName, type ObjectKey } from '../../resources/index.ts';
@@ -97,7 +97,7 @@ function keptVolumeOf(
  * awaited for ever.
  */
 function sharedWith({ fleet, store, record }: ServiceView, volume: ObjectRecord): string | undefined {
-  const others = referringTo(fleet.snapshot.objects, volume.key).filter(
+  const others = referringOf(fleet.snapshot.objects, 'ContainerService', volume.key).filter(
     ({ key, cluster }) => key !== record.key && cluster?.deletionRequestedAt === undefined,
   );
   const isThere = (key: ObjectKey) => store.record(key)?.externalId !== undefined;

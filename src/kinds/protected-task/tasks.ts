@@ -1,6 +1,6 @@
 /** What the fleet knows about protected tasks: the services that they protect, and which of them are running. */
 import { rfc3339 } from '../../base/index.ts';
-import { referringTo } from '../../desired/index.ts';
+import { referringOf } from '../../desired/index.ts';
 import { jobState, taskEnd, type JobState } from '../../engine/plan/index.ts';
 import { isReason, reasons } from '../../reasons/index.ts';
 import {
@@ -25,9 +25,9 @@ export function serviceKeyOf(record: ObjectRecord, { serviceRef }: ProtectedTask
  * activity are included: a change that is declared together with a task must not overtake it.
  */
 export function declaredTasks(fleet: Fleet, service: ObjectKey, nowMs: number): string[] {
-  return referringTo(fleet.snapshot.objects, service).flatMap(({ key, kind }) => {
+  return referringOf(fleet.snapshot.objects, 'ProtectedTask', service).flatMap(({ key }) => {
     const record = fleet.store.record(key);
-    if (!record || kind !== 'ProtectedTask') return [];
+    if (!record) return [];
     const { registration, releasedAt }: TaskState = record.kind;
     if (releasedAt !== undefined) return [];
     const object = fleet.planned(record, 'ProtectedTask');

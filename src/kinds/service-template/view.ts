@@ -1,7 +1,7 @@
 /** What a ServiceTemplate gives to the services that refer to it. */
 import type { wire } from '../../api/index.ts';
 import { nearestOr } from '../../base/index.ts';
-import { byNamespace, referringTo } from '../../desired/index.ts';
+import { byNamespace, referringOf } from '../../desired/index.ts';
 import type { AccountSnapshot } from '../../observed/index.ts';
 import { isBuiltIn, itemsOf, type AccountHandle, type Fleet } from '../../engine/index.ts';
 import {
@@ -126,8 +126,18 @@ export function usersOfTemplate(
   template: ObjectRecord,
   required: readonly string[],
 ): TemplateUser[] {
-  return referringTo(fleet.snapshot.objects, template.key).map(({ key, name, spec }) => {
-    const { env } = 'template' in spec ? spec.template.spec : (spec as ContainerServiceSpec);
+  const { objects } = fleet.snapshot;
+  const services = referringOf(objects, 'ContainerService', template.key).map(({ key, name, spec }) => ({
+    key,
+    name,
+    env: spec.env,
+  }));
+  const fleets = referringOf(objects, 'ServiceFleet', template.key).map(({ key, name, spec }) => ({
+    key,
+    name,
+    env: spec.template.spec.env,
+  }));
+  return [...services, ...fleets].map(({ key, name, env }) => {
     const given = env?.map((variable) => variable.name) ?? [];
     // A service that exists has an environment of its own where its document has none.
     const isUnmanaged = env === undefined && fleet.store.record(key)?.externalId !== undefined;
