@@ -166,7 +166,7 @@ function countOf(text: string, character: string, most: number): number {
 /** Why an answer of that size is not read. */
 function tooMuch({ lists, commas }: Size): string | undefined {
   if (lists > mostLists) return `more than ${mostLists} maps and lists`;
-  return commas > mostCommas ? `more than ${mostCommas} members` : undefined;
+  return commas > mostCommas ? `more than ${mostCommas} commas` : undefined;
 }
 
 /**

@@ -95,9 +95,9 @@ describe('an answer that is made to fill the memory', () => {
       `{"balanceMicros":1,"currency":"USD","services":[],"volumes":[],"ledger":[${'{},'.repeat(300_000)}{}]}`,
     ],
     ['maps and lists', 'nesting', '['.repeat(300_000)],
-    ['members', 'numbers', `{"services":[],"volumes":[],"more":[${'1,'.repeat(700_000)}1]}`],
+    ['commas', 'numbers', `{"services":[],"volumes":[],"more":[${'1,'.repeat(700_000)}1]}`],
     [
-      'members',
+      'commas',
       'names',
       `{"services":[],"volumes":[],${Array.from({ length: 700_000 }, (_, n) => `"${n}":0`).join(',')}}`,
     ],
@@ -106,7 +106,7 @@ describe('an answer that is made to fill the memory', () => {
     await using client = clientOf(server.url);
     expect(await client.api.account()).toEqual({
       kind: 'unknown',
-      reason: `a 200 with more than ${many === 'members' ? 600_000 : 250_000} ${many} in it`,
+      reason: `a 200 with more than ${many === 'commas' ? 600_000 : 250_000} ${many} in it`,
     });
   });
 
