@@ -11,7 +11,7 @@ export default {
   platform: 'node',
   // A file of ours does nothing by being imported; so a command does not load what it uses nothing of.
   treeshake: { moduleSideEffects: [{ test: /\/src\/(?!main\.ts$)/, sideEffects: false }] },
-  plugins: [page(), thirdParty(), billOfMaterials()],
+  plugins: [page(), oneByteCode(), thirdParty(), billOfMaterials()],
   output: {
     dir: 'dist',
     cleanDir: true,
@@ -53,6 +53,34 @@ function page(): Plugin {
         this.emitFile({ type: 'asset', fileName: `page/${path.basename(file)}`, source: readFileSync(file) });
     },
   };
+}
+
+/**
+ * V8 keeps the text of a module, and takes two bytes for each of its characters if a single one is not in Latin-1. So these are written as escapes,
+ * which mean the same in texts, templates and expressions, but not in raw templates and after a backslash.
+ */
+function oneByteCode(): Plugin {
+  return {
+    name: 'one-byte-code',
+    generateBundle(_options, bundle) {
+      for (const part of Object.values(bundle)) {
+        if (part.type !== 'chunk') continue;
+        if (notEscapable.test(part.code))
+          throw new Error(
+            `${part.fileName}: a raw template, or a backslash, before a character that is not in Latin-1`,
+          );
+        part.code = part.code.replaceAll(wideCharacter, escaped);
+      }
+    },
+  };
+}
+
+/** Without `u`: halves of pairs are escaped one by one. */
+const wideCharacter = /[\u0100-\uFFFF]/g;
+const notEscapable = /\braw`[^`]*[\u0100-\uFFFF]|(?<!\\)(?:\\\\)*\\[\u0100-\uFFFF]/;
+
+function escaped(character: string): string {
+  return `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`;
 }
 
 /** Whose code is in the bundle, and on which terms. */

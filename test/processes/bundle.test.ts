@@ -27,6 +27,13 @@ test('dist/ needs nothing else: no package, no sources, no file beside it', asyn
   });
 });
 
+test('V8 can keep the text of each module with one byte for a character', () => {
+  const wide = globSync('**/*.mjs', { cwd: dist }).filter((file) =>
+    /[\u0100-\uFFFF]/.test(readFileSync(path.join(dist, file), 'utf8')),
+  );
+  expect(wide).toEqual([]);
+});
+
 test('it says whose code is in it, and on which terms', () => {
   const text = readFileSync(path.join(dist, 'THIRD-PARTY.md'), 'utf8');
   expect(text).toMatch(/^# zod \d.*\n\nMIT\n\nMIT License/m);
