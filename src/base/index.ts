@@ -14,7 +14,7 @@ export * from './page-responses.ts';
 export * from './random.ts';
 export * from './retry-after.ts';
 export * from './sensitive.ts';
-export * from './shared-texts.ts';
+export * from './shared-values.ts';
 export * from './signals.ts';
 export * from './sqlite.ts';
 export * from './stable.ts';

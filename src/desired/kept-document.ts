@@ -5,17 +5,8 @@
  *
  * A document that JSON would change or enlarge is kept as it is: one with aliases, with numbers that JSON lacks, or a large one.
  */
-import type { DesiredObject, WrittenDocument } from './source.ts';
+import type { DesiredDocument, Location, WrittenDocument } from './source.ts';
 import { isPlainMap, lineAt, type Path, type YamlDocument } from './yaml.ts';
-
-interface KeptDocument {
-  /** As it is written, without defaults. */
-  value(): unknown;
-  /** Of a field. If it is absent, the line of the nearest enclosing field. */
-  lineAt(path: Path): number;
-  /** Whether its spec has this field. */
-  gives(field: string): boolean;
-}
 
 type Read = Pick<YamlDocument, 'value' | 'line' | 'lines'>;
 
@@ -23,54 +14,38 @@ const mostText = 16 * 1024;
 const mostFields = 500;
 const largestDistance = 0xff_ff;
 
-export function keptDocument(document: Read): KeptDocument {
+/** What an object of a folder has of its document, which has passed the schema. */
+export function keptDocument(document: Read, file: string): Required<DesiredDocument> {
   const distances = distancesOf(document);
-  return distances === undefined ? keptWhole(document) : new CompactDocument(document, distances);
+  return distances === undefined ? keptWhole(document, file) : new CompactDocument(document, file, distances);
 }
 
-function keptWhole(document: Read): KeptDocument {
+function keptWhole(document: Read, file: string): Required<DesiredDocument> {
   return {
-    value: () => document.value,
-    lineAt: (path) => lineAt(document, path),
+    locate: (path) => ({ file, line: lineAt(document, path) }),
     gives: (field) => Object.hasOwn(specOf(document.value), field),
+    written: () => document.value as WrittenDocument,
   };
 }
 
-/**
- * What an object of a folder has of its document, which has passed the schema. Not written where the document is read: functions of
- * one scope keep alive what any of them uses.
- */
-export function readersOf(
-  kept: KeptDocument,
-  file: string,
-): Required<Pick<DesiredObject, 'locate' | 'gives' | 'written'>> {
-  return {
-    locate: (path) => ({ file, line: kept.lineAt(path) }),
-    gives: (field) => kept.gives(field),
-    written: () => kept.value() as WrittenDocument,
-  };
-}
-
-class CompactDocument implements KeptDocument {
+class CompactDocument implements Required<DesiredDocument> {
+  readonly #file: string;
   readonly #text: string;
   readonly #line: number;
   /** Of each field, in the order of the text: a character whose code is the distance. */
   readonly #distances: string;
   readonly #fields: readonly string[];
 
-  constructor({ value, line }: Read, distances: string) {
+  constructor({ value, line }: Read, file: string, distances: string) {
+    this.#file = file;
     this.#text = JSON.stringify(value);
     this.#line = line;
     this.#distances = shared.text(distances);
     this.#fields = shared.names(Object.keys(specOf(value)));
   }
 
-  value(): unknown {
-    return JSON.parse(this.#text);
-  }
-
-  lineAt(path: Path): number {
-    let [value, line, next] = [this.value(), this.#line, 0];
+  locate(path: Path): Location {
+    let [value, line, next]: [unknown, number, number] = [this.written(), this.#line, 0];
     for (const part of path) {
       const member = memberAt(value, part, next);
       if (!member) break;
@@ -78,11 +53,15 @@ class CompactDocument implements KeptDocument {
       value = member.value;
       next = member.at + 1;
     }
-    return line;
+    return { file: this.#file, line };
   }
 
   gives(field: string): boolean {
     return this.#fields.includes(field);
+  }
+
+  written(): WrittenDocument {
+    return JSON.parse(this.#text) as WrittenDocument;
   }
 }
 

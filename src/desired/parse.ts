@@ -20,11 +20,11 @@ import {
   type ManagedKind,
   type ObjectKey,
 } from '../resources/index.ts';
-import { nearest, SharedTexts } from '../base/index.ts';
+import { nearest, SharedValues } from '../base/index.ts';
 import { configMapData, decodeUtf8, secretData, type SecretData } from './data-documents.ts';
 import { explain, plainWords, showable, type Finding } from './explain.ts';
 import { identityAdvice, identityOf } from './identity.ts';
-import { keptDocument, readersOf } from './kept-document.ts';
+import { keptDocument } from './kept-document.ts';
 import { limits } from './limits.ts';
 import { pathText, printable } from './problem.ts';
 import { encryptedFinding, isEncrypted } from './sops.ts';
@@ -120,7 +120,7 @@ class FileReading {
   readonly #file: string;
   readonly #documents: ParsedDocument[] = [];
   readonly #problems: Problem[] = [];
-  readonly #texts = new SharedTexts();
+  readonly #shared = new SharedValues({ areSlices: true });
   #complete = true;
   #count = 0;
   #omitted = 0;
@@ -211,7 +211,8 @@ class FileReading {
 
   #managed(entry: Entry, kind: ManagedKind): void {
     const value = entry.yaml.value as Record<string, unknown>;
-    const identity = identityOf(entry.yaml.value, faultsAt(entry));
+    this.#shared.shareTexts(value);
+    const identity = identityOf(value, faultsAt(entry));
     if (typeof identity === 'string') return this.#unnamed(entry, identity);
     const key = objectKey(kind, identity.namespace, identity.name);
     const location = this.#locate(entry, []);
@@ -222,7 +223,6 @@ class FileReading {
     if (entry.yaml.broken) return unusable([]);
     if (isEncrypted(value)) return unusable([encryptedFinding(value, this.#file, undefined)]);
     if (value['apiVersion'] !== apiVersion) return unusable([versionFinding(value['apiVersion'])]);
-    this.#texts.share(value);
     const checked = schemas[kind].safeParse(value, { error: plainWords });
     if (!checked.success || entry.faults.length > 0) {
       return unusable(
@@ -231,7 +231,8 @@ class FileReading {
           : [],
       );
     }
-    const { metadata, spec } = checked.data;
+    const document = keptDocument(entry.yaml, this.#file);
+    const { metadata, spec } = this.#shared.share(checked.data);
     const object: DesiredObject = {
       key,
       kind,
@@ -240,7 +241,7 @@ class FileReading {
       labels: metadata.labels,
       spec,
       location,
-      ...readersOf(keptDocument(entry.yaml), this.#file),
+      document,
     };
     this.#documents.push({ is: 'object', id: key, location, object });
   }

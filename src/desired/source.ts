@@ -46,16 +46,21 @@ export interface DesiredObject<Kind extends ManagedKind = ManagedKind> {
   readonly labels: Readonly<Record<string, string>>;
   readonly spec: Specs[Kind];
   readonly location: Location;
-  /** The line of a field, e.g. `['spec', 'env', 1]`. If it is absent, the line of the nearest enclosing field. */
-  locate(path: readonly (string | number)[]): Location;
-  /** In a folder only: the document has this field of its spec, and it is no default. */
-  readonly gives?: (field: string) => boolean;
-  /** In a folder only: the document without defaults. */
-  written?(): WrittenDocument;
+  readonly document: DesiredDocument;
   /** In a cluster only. */
   readonly cluster?: ClusterFacts;
   /** Of an object without a document: what it follows from. */
   readonly derived?: Derivation;
+}
+
+/** What an object was read from. */
+export interface DesiredDocument {
+  /** The line of a field, e.g. `['spec', 'env', 1]`. If it is absent, the line of the nearest enclosing field. */
+  locate(path: readonly (string | number)[]): Location;
+  /** In a folder only: the document has this field of its spec, and it is no default. */
+  gives?(field: string): boolean;
+  /** In a folder only: the document without defaults. */
+  written?(): WrittenDocument;
 }
 
 export interface WrittenDocument {

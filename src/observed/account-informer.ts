@@ -16,7 +16,7 @@
  */
 import type { ControlApi, Outcome, wire } from '../api/index.ts';
 import { describeOutcome } from '../api/index.ts';
-import { backoffMs, SharedTexts, type Clock, type Random, type Timer } from '../base/index.ts';
+import { backoffMs, SharedValues, type Clock, type Random, type Timer } from '../base/index.ts';
 import { entryOf, type BlockingReason, type ReasonOf, type ReasonWith } from '../reasons/index.ts';
 import type { Logger } from '../telemetry/index.ts';
 import { changedIds, hasVanished } from './account-changes.ts';
@@ -109,7 +109,6 @@ const longestWithHeartbeatsMs = 30_000;
 export class AccountInformer {
   readonly #options: AccountInformerOptions;
   readonly #stopping = new AbortController();
-  readonly #texts = new SharedTexts();
   #current: AccountSnapshot | undefined;
   #previous: AccountSnapshot | undefined;
   /** Of the read that is under way, once the account has been answered. */
@@ -318,6 +317,7 @@ export class AccountInformer {
     if (outcome.kind !== 'applied') return readProblem(outcome);
     this.#note(outcome.value, templates, registries);
     const previous = this.#current;
+    const shared = new SharedValues();
     const snapshot: AccountSnapshot = {
       sequence: (previous?.sequence ?? 0) + 1,
       startedAtMs,
@@ -325,8 +325,8 @@ export class AccountInformer {
       balanceMicros: outcome.value.balanceMicros,
       currency: outcome.value.currency,
       ledger: outcome.value.ledger,
-      services: keepUnchanged(outcome.value.services, previous?.services, this.#texts),
-      volumes: keepUnchanged(outcome.value.volumes, previous?.volumes, this.#texts),
+      services: keepUnchanged(outcome.value.services, previous?.services, shared),
+      volumes: keepUnchanged(outcome.value.volumes, previous?.volumes, shared),
       unidentified: outcome.value.unidentified,
       templates: nextListing('templates', previous?.templates, templates),
       registries: nextListing('registries', previous?.registries, registries),

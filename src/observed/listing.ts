@@ -4,7 +4,7 @@
  * the list, nothing is concluded then.
  */
 import { describeOutcome, type Outcome, type wire } from '../api/index.ts';
-import { sameValue, type SharedTexts } from '../base/index.ts';
+import { sameValue, type SharedValues } from '../base/index.ts';
 
 export type Listing<Item> =
   | { readonly kind: 'not-read' }
@@ -74,19 +74,19 @@ const madeOf = new WeakMap<ReadonlyMap<string, unknown>, readonly unknown[]>();
 
 /**
  * An object that did not change stays the same one, so that "changed?" is a comparison of references. So does a list as a whole.
- * `texts`: new objects have theirs from there.
+ * `shared`: new objects have equal texts and parts from there.
  */
 export function keepUnchanged<Item extends Identified>(
   items: readonly Item[],
   previous: ReadonlyMap<string, Item> | undefined,
-  texts?: SharedTexts,
+  shared?: SharedValues,
 ): ReadonlyMap<string, Item> {
   if (previous && madeOf.get(previous) === items) return previous;
   const kept = new Map(
     items.map((item) => {
       const before = previous?.get(item.id);
       if (before !== undefined && sameValue(before, item)) return [item.id, before];
-      return [item.id, texts?.share(item) ?? item];
+      return [item.id, shared?.share(item) ?? item];
     }),
   );
   madeOf.set(kept, items);

@@ -1,5 +1,5 @@
 /** Reads a whole state file into memory: what `SqliteStore` has written. */
-import { digestKey, SharedTexts, UserError, type Row, type Sqlite } from '../base/index.ts';
+import { digestKey, SharedValues, UserError, type Row, type Sqlite } from '../base/index.ts';
 import type { ObjectKey } from '../resources/index.ts';
 import type { OwnerChoice } from './owner-choice.ts';
 import { readDemand, type CapacityEntry } from './capacity.ts';
@@ -81,13 +81,14 @@ export function load(database: Sqlite, owner: OwnerChoice) {
 
 /** One row after the other: the texts of all together would be as large as what they become. */
 function readObjects(database: Sqlite): { readonly records: ObjectRecord[]; readonly intents: Intent[] } {
-  const texts = new SharedTexts();
+  // An intent has texts of the record of its object: its key, the id, the key of the request.
+  const shared = new SharedValues({ most: 200_000 });
   const records: ObjectRecord[] = [];
   for (const row of database.each('SELECT record FROM objects'))
-    records.push(recordIn(texts, String(row['record'])));
+    records.push(recordIn(shared, String(row['record'])));
   const intents: Intent[] = [];
   const newest = 'SELECT * FROM intents WHERE number IN (SELECT max(number) FROM intents GROUP BY object)';
-  for (const row of database.each(newest)) intents.push(texts.share(readIntent(row)));
+  for (const row of database.each(newest)) intents.push(shared.share(readIntent(row)));
   return { records, intents };
 }
 
@@ -101,8 +102,8 @@ function readRevisions(database: Sqlite): Map<ObjectKey, OwnerRevision[]> {
   return revisions;
 }
 
-function recordIn(texts: SharedTexts, text: string): ObjectRecord {
-  const stored = texts.share(JSON.parse(text) as ObjectRecord);
+function recordIn(shared: SharedValues, text: string): ObjectRecord {
+  const stored = shared.share(JSON.parse(text) as ObjectRecord);
   const record = readRecord(stored.key, stored.uid, { ...stored });
   if (!record) throw new Error(`the record of ${stored.key} can't be read`);
   return record;

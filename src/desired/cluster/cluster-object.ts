@@ -163,7 +163,7 @@ function usable(entry: Omit<ClusterEntry, 'read'>, spec: DesiredObject['spec']):
     labels,
     spec,
     location,
-    locate: () => location,
+    document: { locate: () => location },
     cluster: facts,
   };
   return { ...entry, references: referencesOf(object), read: { is: 'object', object } };

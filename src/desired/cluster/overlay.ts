@@ -234,8 +234,8 @@ function refusedProblem(document: DesiredObject, { message }: KubernetesError): 
   };
 }
 
-function writtenOf(document: DesiredObject): WrittenDocument {
-  return document.written?.() ?? { metadata: document, spec: document.spec };
+function writtenOf(object: DesiredObject): WrittenDocument {
+  return object.document.written?.() ?? { metadata: object, spec: object.spec };
 }
 
 function applied(document: DesiredObject) {

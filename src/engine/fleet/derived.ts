@@ -255,7 +255,9 @@ export class DerivedObjects {
             labels: each.labels,
             spec: each.spec as Specs[ManagedKind],
             location,
-            locate: (path) => document?.locate(pathInOwner(each, path)) ?? location,
+            document: {
+              locate: (path) => document?.document.locate(pathInOwner(each, path)) ?? location,
+            },
             derived: {
               owner,
               specPath: each.specPath,

@@ -228,7 +228,7 @@ export class Fleet {
     const desired = this.snapshot.objects.get(key);
     if (!desired) return '';
     const inDocument = desired.derived ? pathInOwner(desired.derived, path) : path;
-    return `${placeText(desired.locate(path))}: ${formatPath(inDocument)}: `;
+    return `${placeText(desired.document.locate(path))}: ${formatPath(inDocument)}: `;
   }
 
   /** Adds the file and line to a message about a field. */

@@ -169,7 +169,11 @@ export function markIndex<Item>(
   if (known) return known as ReadonlyMap<string, readonly Item[]>;
   const index = new Map<string, Item[]>();
   for (const item of items.values()) {
-    for (const mark of new Set(marks.of(item))) index.set(mark, [...(index.get(mark) ?? []), item]);
+    for (const mark of new Set(marks.of(item))) {
+      const others = index.get(mark);
+      // A list that grows has room for 16 more, and of most marks there is one.
+      index.set(mark, others ? [...others, item] : [item]);
+    }
   }
   indexes.set(items, index);
   return index;

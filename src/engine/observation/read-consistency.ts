@@ -17,7 +17,7 @@ export class ReadConsistency {
   readonly #options: ReadConsistencyOptions;
   /** Since when the revision has been lower than before. */
   readonly #regressedSinceMs = new Map<ObjectKey, number>();
-  /** The last observation that counted. A pass observes twice before it records what it has seen. */
+  /** The last observation that counted, until it is recorded: a pass observes twice before that. */
   readonly #accepted = new Map<ObjectKey, Seen>();
 
   constructor(options: ReadConsistencyOptions) {
@@ -39,7 +39,8 @@ export class ReadConsistency {
       const plan = distrust(record, observation, undefined);
       if (!plan && observation.kind === 'present') {
         const { id, revision } = observation.value;
-        this.#accepted.set(record.key, { id, revision, state: undefined, since: clock.wallMs() });
+        if (hasRecorded(pass.record(), id, revision)) this.#accepted.delete(record.key);
+        else this.#accepted.set(record.key, { id, revision, state: undefined, since: clock.wallMs() });
       }
       return plan;
     }
@@ -57,4 +58,9 @@ export class ReadConsistency {
       seen: record.seen?.id === accepted.id ? seenInAnswer(record.seen, accepted) : accepted,
     };
   }
+}
+
+function hasRecorded({ seen }: ObjectRecord, id: string, revision: number | undefined): boolean {
+  if (seen?.id !== id) return false;
+  return revision === undefined || (seen.revision !== undefined && seen.revision >= revision);
 }

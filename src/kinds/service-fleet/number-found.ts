@@ -22,7 +22,7 @@ export function scaledAsFound(
   { fleet: { snapshot }, key, object }: FleetView,
   found: number,
 ): FleetState['scaled'] | undefined {
-  const isAsFound = snapshot.objects.get(key)?.gives?.('replicas') === false && found > 0;
+  const isAsFound = snapshot.objects.get(key)?.document.gives?.('replicas') === false && found > 0;
   return isAsFound ? [{ replicas: found, of: object.spec.replicas }] : undefined;
 }
 

@@ -28,10 +28,12 @@ function pathsIn(value: unknown, path: Path = []): Path[] {
 }
 
 function expectSame(document: YamlDocument): void {
-  const kept = keptDocument(document);
-  expect(kept.value()).toEqual(document.value);
+  const kept = keptDocument(document, 'a.yaml');
+  expect(kept.written()).toEqual(document.value);
   const paths = pathsIn(document.value);
-  expect(paths.map((path) => kept.lineAt(path))).toEqual(paths.map((path) => lineAt(document, path)));
+  expect(paths.map((path) => kept.locate(path))).toEqual(
+    paths.map((path) => ({ file: 'a.yaml', line: lineAt(document, path) })),
+  );
 }
 
 const key = fc.oneof(
@@ -74,13 +76,13 @@ test('a text that is repeated by aliases is not written out', () => {
   const aliases = Array.from({ length: 20_000 }, () => `  - *long`).join('\n');
   const document = read(`long: &long ${'x'.repeat(100_000)}\nspec:\n${aliases}\n`);
   const before = process.memoryUsage().heapUsed;
-  const kept = keptDocument(document);
+  const kept = keptDocument(document, 'a.yaml');
   expect(process.memoryUsage().heapUsed - before).toBeLessThan(50e6);
-  expect(kept.lineAt(['spec', 19_999])).toBe(20_002);
+  expect(kept.locate(['spec', 19_999]).line).toBe(20_002);
 });
 
 test('what the spec gives are its own fields', () => {
-  const kept = keptDocument(read('kind: A\nspec:\n  image: a\n  env: []\n'));
+  const kept = keptDocument(read('kind: A\nspec:\n  image: a\n  env: []\n'), 'a.yaml');
   expect(['image', 'env', 'kind', 'toString', ''].map((field) => kept.gives(field))).toEqual([
     true,
     true,

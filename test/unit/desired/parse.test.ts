@@ -119,9 +119,9 @@ describe('what is read', () => {
       `# first\n${service('web', '  env:\n    - {name: A, value: x}\n    - name: B\n')}`,
     );
     expect(object.location).toEqual({ file: 'web.yaml', line: 2 });
-    expect(object.locate(['spec', 'image']).line).toBe(8);
-    expect(object.locate(['spec', 'env', 1, 'value']).line).toBe(12);
-    expect(object.locate(['spec', 'storage', 'volumeGb']).line).toBe(6);
+    expect(object.document.locate(['spec', 'image']).line).toBe(8);
+    expect(object.document.locate(['spec', 'env', 1, 'value']).line).toBe(12);
+    expect(object.document.locate(['spec', 'storage', 'volumeGb']).line).toBe(6);
   });
 
   test('a Secret is read from base64 and from plain text, plain text first', () => {

@@ -225,7 +225,7 @@ describe('an object that the schema refuses', () => {
     putService(world.cluster, 'web', { httpPort: 80 });
     await world.settle();
     expect(world.latest.unusable.size).toBe(0);
-    expect(world.object(web).locate(['spec', 'httpPort'])).toEqual({
+    expect(world.object(web).document.locate(['spec', 'httpPort'])).toEqual({
       file: 'containerservices/default/web',
       line: undefined,
     });
