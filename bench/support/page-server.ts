@@ -79,6 +79,7 @@ class ChangingFleet extends FakeSource {
   override holdings(): Holdings {
     const accounts = this.accountsNow.map(({ name }) => ({
       account: name,
+      origin: 'https://api.example',
       contents: {
         services: Array.from({ length: perAccount }, (_, index) => ({
           id: `${name}-${index}`,

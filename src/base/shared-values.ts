@@ -42,6 +42,8 @@ export class SharedValues {
   /** Whether the value is small. */
   #shareMembers(value: Members, withParts = true): boolean {
     if (!isPlain(value)) return false;
+    // It was shared before, or is somebody else's.
+    if (Object.isFrozen(value)) return false;
     let members = 0;
     let isSmall = true;
     for (const name of Object.keys(value)) {

@@ -29,6 +29,7 @@ export type { Marks } from './fleet/marks.ts';
 export { conflict, identify, markIndex, type Identity, type Observed } from './observation/observe.ts';
 export type { RecordedMutation } from './mutation/index.ts';
 export { quotasOf } from './money/quotas.ts';
+export { balanceOf } from './money/shared-balances.ts';
 export { Budgets } from './money/budgets.ts';
 export type { BudgetNow, BudgetView } from './money/budget-view.ts';
 export type { ShedFor } from './money/shedding.ts';

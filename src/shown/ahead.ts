@@ -13,7 +13,7 @@ import type { KnownFleet } from './survey.ts';
 /** Where schedules are. Without a snapshot, documents are those of the records. */
 export interface Scheduled {
   readonly snapshot?: KnownFleet['snapshot'];
-  readonly store: Pick<KnownFleet['store'], 'record'>;
+  readonly store: Pick<KnownFleet['store'], 'identityPin' | 'record'>;
 }
 
 export interface Period {

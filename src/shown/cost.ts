@@ -12,7 +12,8 @@ import {
 import type { ObjectRecord } from '../state/index.ts';
 import { Ahead, nothingAhead, type AheadOf, type Scheduled } from './ahead.ts';
 import { nothingCounted, spentBy, spentInAll, type BudgetCount, type Spent } from './spent-rows.ts';
-import type { Holding, KnownFleet } from './survey.ts';
+import { firstOfBalance, onceEach, type Held } from './shared-things.ts';
+import type { KnownFleet } from './survey.ts';
 
 /** `label`: its key. */
 export type CostBy =
@@ -41,6 +42,8 @@ export interface AccountRow {
   readonly unattributedMicros: number | null;
   /** Of the present month only: spent, and what is ahead. */
   readonly forecastMicros: number | null;
+  /** An earlier Account with a key of the same account at the provider: both rows are of the same money. Null: none is known. */
+  readonly sharesWith: string | null;
 }
 
 export interface BudgetRow {
@@ -80,7 +83,7 @@ export interface CostReport extends Costs<CostSum & Spent> {
 }
 
 export interface CostInputs {
-  readonly accounts: readonly { readonly account: string; readonly holdings: readonly Holding[] }[];
+  readonly accounts: readonly Held[];
   readonly labelsOf: (key: ObjectKey) => Readonly<Record<string, string>>;
   /** Of Accounts and Budgets at least. */
   readonly records: Iterable<ObjectRecord>;
@@ -116,12 +119,13 @@ export function costReport(
   { accounts, labelsOf, records, month, nowMs, fleet }: CostInputs,
   by: CostBy,
 ): CostReport {
-  const items = costItems(accounts);
+  const items = costItems(onceEach(accounts));
   const costs = costsBy(items, labelsOf, by, aheadAt(nowMs, fleet));
   const names = accounts.map(({ account }) => account);
-  const counted = accountRows({ accounts: names, items, month, nowMs, fleet });
+  const counted = accountRows({ accounts: names, items: costItems(accounts), month, nowMs, fleet });
   const budgets = budgetCounts(records, month);
-  const spent = { counted, accounts: accounts.length, budgets };
+  const balances = new Set(firstOfBalance(names, fleet?.store).values());
+  const spent = { counted, accounts: balances.size, budgets };
   return {
     ...withSpent(costs, items, labelsOf, by, spent),
     accounts: counted,
@@ -132,7 +136,7 @@ export function costReport(
 /** What accounts and Budgets have counted. */
 export interface CountedSpent {
   readonly counted: readonly AccountRow[];
-  /** How many there are, counted or not. */
+  /** How many balances there are, counted or not. */
   readonly accounts: number;
   readonly budgets: readonly BudgetCount[];
 }
@@ -163,7 +167,7 @@ export function budgetCounts(records: Iterable<ObjectRecord>, month: string | un
   });
 }
 
-export function costItems(accounts: CostInputs['accounts']): CostItem[] {
+export function costItems(accounts: readonly Held[]): CostItem[] {
   return accounts.flatMap(({ account, holdings }) =>
     holdings.map(({ things, value, managedBy }): CostItem => {
       const key = managedBy.is === 'fleet' ? managedBy.key : undefined;
@@ -256,12 +260,16 @@ export function accountRows({
   readonly fleet: Scheduled | undefined;
 }): AccountRow[] {
   const inAccount = Map.groupBy(items, ({ account }) => account);
+  const first = firstOfBalance(accounts, fleet?.store);
   return accounts.flatMap((account) => {
+    const shared = first.get(account) ?? account;
+    const sharesWith = shared === account ? null : shared;
     const record = fleet?.store.record(accountKey(account));
     const stored = record && traitsOf(parseObjectKey(record.key).kind).spent?.(record.kind);
     if (!stored) return [];
     const tally = readTally(stored);
-    if (month !== undefined && month !== tally.month) return earlierMonth(account, tally, month);
+    if (month !== undefined && month !== tally.month)
+      return earlierMonth({ account, sharesWith }, tally, month);
     return {
       account,
       month: tally.month,
@@ -270,6 +278,7 @@ export function accountRows({
       estimatedMicros: clampedMicros(microsOf(tally.estimated)),
       unattributedMicros: clampedMicros(microsOf(tally.unattributed)),
       forecastMicros: forecastOf(tally, inAccount.get(account) ?? [], fleet, nowMs),
+      sharesWith,
     };
   });
 }
@@ -289,12 +298,16 @@ function forecastOf(
   return clampedMicros(microsOf(tally.spent + sinceCount) + ahead.microsOf(whole));
 }
 
-function earlierMonth(account: string, { days }: Tally, month: string): AccountRow[] {
+function earlierMonth(
+  row: Pick<AccountRow, 'account' | 'sharesWith'>,
+  { days }: Tally,
+  month: string,
+): AccountRow[] {
   const ofMonth = [...days].filter(([date]) => date.startsWith(`${month}-`));
   if (ofMonth.length === 0) return [];
   const spent = ofMonth.reduce((sum, [, amount]) => sum + amount, 0n);
   const unknown = { since: null, estimatedMicros: 0, unattributedMicros: null, forecastMicros: null };
-  return [{ account, month, spentMicros: clampedMicros(microsOf(spent)), ...unknown }];
+  return [{ ...row, month, spentMicros: clampedMicros(microsOf(spent)), ...unknown }];
 }
 
 function compare(left: string | null, right: string | null): number {

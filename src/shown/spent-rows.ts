@@ -6,7 +6,7 @@
  * | an account           | the account, with what is not managed in it                                          |
  * | a namespace          | a Budget of all of the namespace                                                     |
  * | a label, or a fleet  | a Budget that selects just this label, in each namespace that the group is in now    |
- * | all                  | all accounts                                                                         |
+ * | all                  | all accounts; of several Accounts with keys of one, the first                        |
  *
  * Without such a count it is unknown, and nothing is divided among groups that nobody has counted.
  */
@@ -65,9 +65,10 @@ export function spentBy(
   };
 }
 
-/** Of all accounts. `count`: how many there are. */
+/** Of all accounts. `count`: how many balances there are. */
 export function spentInAll(accounts: readonly AccountRow[], count: number): Spent {
-  return accounts.length < count ? nothingCounted : sumOf(accounts);
+  const ofBalances = accounts.filter(({ sharesWith }) => sharesWith === null);
+  return ofBalances.length < count ? nothingCounted : sumOf(ofBalances);
 }
 
 function sumOf(parts: readonly (Counted | undefined)[]): Spent {

@@ -20,7 +20,7 @@ import { newRecord, type StateStore } from '../state/index.ts';
 /** What is known of a fleet. */
 export interface KnownFleet {
   readonly snapshot: Pick<DesiredSnapshot, 'objects'>;
-  readonly store: Pick<StateStore, 'ownerName' | 'digestKey' | 'record' | 'records'>;
+  readonly store: Pick<StateStore, 'ownerName' | 'digestKey' | 'identityPin' | 'record' | 'records'>;
 }
 
 export type ManagedBy =

@@ -72,6 +72,34 @@ test('what everything costs adds up to the account, whatever it is divided by', 
   expect(stdout).toMatch(/^BUDGET +MONTH +SPENT/m);
 });
 
+test('two Accounts with keys of one account at the provider cost what that costs', async () => {
+  const { plane, fleet, report } = await world();
+  const [other, ...secrets] = account(plane.url) as [{ metadata: object }, ...object[]];
+  await fleet.write('account.yaml', [
+    other,
+    { ...other, metadata: { ...other.metadata, name: 'other' } },
+    ...secrets,
+  ]);
+  const ofOther = service('b') as { spec: object };
+  await fleet.write('web.yaml', [
+    service('a'),
+    { ...ofOther, spec: { ...ofOther.spec, accountRef: { name: 'other' } } },
+  ]);
+  fleet.run();
+  await fleet.untilReady(2);
+  const both = 2 * each;
+  expect((await report('cost')).total).toMatchObject({ things: 2, hourlyMicros: both });
+  expect((await report('inventory', '--all')).totals).toMatchObject({ items: 2, hourlyMicros: both });
+  expect((await report('plan')).cost).toMatchObject({ nowHourlyMicros: both });
+  const { accounts: counted, total } = await report('cost', '--by', 'account');
+  const [first, second] = ['default', 'other'].map((name) => `${fleet.namespace}/${name}`);
+  expect(counted).toMatchObject([
+    { account: first, sharesWith: null },
+    { account: second, sharesWith: first },
+  ]);
+  expect(total.spentMicros).toBe(counted[0].spentMicros);
+});
+
 test('without a budget, the account shows what it has spent this month and what it will have cost at its end', async () => {
   const { fleet, report } = await world();
   await fleet.write('web.yaml', [service('a'), service('b')]);

@@ -38,7 +38,7 @@ function accountTable(accounts: readonly AccountRow[]): string {
   return renderTable(
     ['ACCOUNT', 'MONTH', 'SPENT', 'ESTIMATED', 'UNATTRIBUTED', 'FORECAST', 'COUNTED SINCE'],
     accounts.map((row) => [
-      row.account,
+      row.sharesWith === null ? row.account : `${row.account} (as ${row.sharesWith})`,
       row.month,
       amount(row.spentMicros),
       amount(row.estimatedMicros),

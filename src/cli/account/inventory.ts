@@ -2,6 +2,7 @@
 import { clampedMicros } from '../../engine/plan/index.ts';
 import { renderTable } from '../output/render.ts';
 import { oneLine } from '../output/terminal-text.ts';
+import { onceEach, type Held } from '../../shown/shared-things.ts';
 import type { Holding, ManagedBy } from '../../shown/survey.ts';
 
 export interface InventoryItem {
@@ -30,11 +31,8 @@ export interface Inventory {
 }
 
 /** `all`: also what somebody manages. */
-export function inventoryOf(
-  accounts: readonly { readonly account: string; readonly holdings: readonly Holding[] }[],
-  all: boolean,
-): Inventory {
-  const items = accounts
+export function inventoryOf(accounts: readonly Held[], all: boolean): Inventory {
+  const items = onceEach(accounts)
     .flatMap(({ account, holdings }) =>
       holdings.filter((holding) => all || isAbandoned(holding)).map((holding) => itemOf(account, holding)),
     )

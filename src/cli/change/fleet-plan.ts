@@ -14,6 +14,7 @@ import { oneShotGrace, type PassResult } from '../../engine/index.ts';
 import { entryOf, isBlocking } from '../../reasons/index.ts';
 import { HiddenValues, valuesPurpose } from '../../plan-file/index.ts';
 import { accountNamed, accountPlaceOf, parseObjectKey, type ObjectKey } from '../../resources/index.ts';
+import { firstOfBalance } from '../../shown/shared-things.ts';
 import type { StateStore } from '../../state/index.ts';
 import { createMetrics } from '../../telemetry/index.ts';
 import { openLog } from '../log.ts';
@@ -148,7 +149,7 @@ async function observe(
       Promise.race([untilStopped({ stopped: finished.signal }), untilStopped(context)]),
     );
     // A stopped manager has no accounts.
-    money = { burn: burnOf(manager), budgets: manager.budgets() };
+    money = { burn: burnOf(manager, store), budgets: manager.budgets() };
     accounts = observedAccounts(manager);
   } finally {
     deadline.cancel();
@@ -297,10 +298,16 @@ function unseen(plan: FleetPlan, count: number): FleetPlan {
   return count === 0 ? plan : { ...plan, summary: { ...plan.summary, unseen: count } };
 }
 
-/** Of all accounts that were read. */
-function burnOf({ accounts }: Manager): bigint {
-  const reads = [...accounts.handles()].flatMap(({ informer }) => informer.current ?? []);
-  return reads.reduce((sum, read) => sum + burnMicrosPerHour(read), 0n);
+/** Of all accounts that were read, each balance once. */
+function burnOf({ accounts }: Manager, store: Pick<StateStore, 'identityPin'>): bigint {
+  const reads = new Map(
+    [...accounts.handles()].flatMap(({ name, informer: { current } }) => (current ? [[name, current]] : [])),
+  );
+  const first = new Set(firstOfBalance([...reads.keys()], store).values());
+  return [...first].reduce((sum, name) => {
+    const read = reads.get(name);
+    return read ? sum + burnMicrosPerHour(read) : sum;
+  }, 0n);
 }
 
 type BlindPlan = Extract<PassResult['plan'], { kind: 'wait' | 'hold' }>;

@@ -4,6 +4,7 @@ import { connected, withConnectionFlags, type ConnectionFlags } from '../account
 import { complain, print, type Context } from '../context.ts';
 import { costReport, type CostBy } from '../../shown/cost.ts';
 import { surveyor } from '../../shown/survey.ts';
+import { originOf } from '../../resources/index.ts';
 import { outputOption } from '../options.ts';
 import { structured, type OutputFormat } from '../output/output.ts';
 import { costText } from '../account/cost.ts';
@@ -35,6 +36,7 @@ export function defineCost(command: Command, context: Context): void {
         const survey = surveyor(fleet);
         const held = read.map(({ account, contents }) => ({
           account: account.key,
+          origin: originOf(account.spec.url),
           holdings: survey(contents),
         }));
         return costReport(

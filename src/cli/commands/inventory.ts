@@ -6,6 +6,7 @@ import { inventoryOf, inventoryText } from '../account/inventory.ts';
 import { outputOption } from '../options.ts';
 import { structured, type OutputFormat } from '../output/output.ts';
 import { surveyor } from '../../shown/survey.ts';
+import { originOf } from '../../resources/index.ts';
 
 interface InventoryFlags extends ConnectionFlags {
   readonly output: OutputFormat;
@@ -24,6 +25,7 @@ export function defineInventory(command: Command, context: Context): void {
         const survey = surveyor(fleet);
         const held = read.map(({ account, contents }) => ({
           account: account.key,
+          origin: originOf(account.spec.url),
           holdings: survey(contents),
         }));
         return inventoryOf(held, flags.all ?? false);

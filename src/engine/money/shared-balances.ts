@@ -63,8 +63,16 @@ export class SharedBalances {
   }
 
   #balanceOf(name: string): string {
-    const pin = this.#store.identityPin(name);
-    if (pin && identifies(pin)) return `${pin.origin} identity ${identityName(pin)}`;
-    return this.#keys.get(name) ?? `account ${name}`;
+    return knownBalance(this.#store, name) ?? this.#keys.get(name) ?? `account ${name}`;
   }
+}
+
+/** Equal for Accounts that are known to draw on one balance. */
+export function balanceOf(store: Pick<StateStore, 'identityPin'>, name: string): string {
+  return knownBalance(store, name) ?? `account ${name}`;
+}
+
+function knownBalance(store: Pick<StateStore, 'identityPin'>, name: string): string | undefined {
+  const pin = store.identityPin(name);
+  return pin && identifies(pin) ? `${pin.origin} identity ${identityName(pin)}` : undefined;
 }

@@ -4,7 +4,8 @@ import { accountKey, budgetInForce, managedKinds, traitsOf } from '../../resourc
 import type { ObjectRecord, ShownCapacity } from '../../state/index.ts';
 import { seesAccount, seesKey } from '../fleet/reader.ts';
 import { numberIn } from '../fleet/row.ts';
-import { isAccountStale, type AccountNow } from '../fleet/source.ts';
+import { isAccountStale, type AccountNow, type ReadStore } from '../fleet/source.ts';
+import { firstOfBalance } from '../../shown/shared-things.ts';
 import type { z } from 'zod';
 import type { accountFacts, budget } from '../schemas/answers.ts';
 import { shownRecord, type AnswerContext } from './context.ts';
@@ -91,8 +92,18 @@ function budgetFacts(record: ObjectRecord, health: BudgetFacts['health']): Budge
   };
 }
 
-/** What the accounts cost that the reader sees; null: none of them shows it. */
-export function burnOf(accounts: readonly AccountNow[]): number | null {
-  const shown = accounts.flatMap(({ burnMicrosPerHour }) => burnMicrosPerHour ?? []);
-  return shown.length === 0 ? null : shown.reduce((sum, micros) => sum + micros, 0);
+/** What the accounts cost that the reader sees, each balance once; null: none of them shows it. */
+export function burnOf(
+  accounts: readonly AccountNow[],
+  store: Pick<ReadStore, 'identityPin'>,
+): number | null {
+  const shown = accounts.filter(({ burnMicrosPerHour }) => burnMicrosPerHour !== undefined);
+  const first = firstOfBalance(
+    shown.map(({ name }) => name),
+    store,
+  );
+  const ofBalances = shown.filter(({ name }) => first.get(name) === name);
+  return shown.length === 0
+    ? null
+    : ofBalances.reduce((sum, { burnMicrosPerHour = 0 }) => sum + burnMicrosPerHour, 0);
 }

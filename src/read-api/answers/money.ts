@@ -26,6 +26,7 @@ import { sees, seesAccount, seesKey, type Reader } from '../fleet/reader.ts';
 import type { IndexedRow } from '../fleet/row.ts';
 import { numberIn } from '../fleet/row.ts';
 import { isAccountStale, type AccountNow, type FleetSource, type Holdings } from '../fleet/source.ts';
+import { firstOfBalance, onceEach } from '../../shown/shared-things.ts';
 import type { money } from '../schemas/answers.ts';
 import { budgetKinds, visibleAccounts, visibleBudgets } from './accounts.ts';
 import { shownRecord, shownRow, type AnswerContext } from './context.ts';
@@ -92,7 +93,7 @@ function pricedIn(context: AnswerContext): Priced {
     return { items, whole: items, fleet: { store: source.store }, isHeld: false };
   }
   const { accounts, fleet } = surveyed(holdings);
-  const items = costItems(visibleHoldings(context, accounts));
+  const items = costItems(onceEach(visibleHoldings(context, accounts)));
   return { items, whole: costItems(accounts), fleet, isHeld: true };
 }
 
@@ -109,9 +110,10 @@ function costsOf(
     ...items.map(({ account }) => account),
   ]);
   const budgets = budgetCounts(visibleCounts(context), undefined);
+  const balances = new Set(firstOfBalance([...accounts], context.source.store).values());
   return withSpent(costsBy(items, labelsOf, by, aheadAt(context.nowMs, fleet)), items, labelsOf, by, {
     counted,
-    accounts: accounts.size,
+    accounts: balances.size,
     budgets,
   });
 }
@@ -120,9 +122,9 @@ function visibleHoldings(
   { index, reader }: AnswerContext,
   accounts: CostInputs['accounts'],
 ): CostInputs['accounts'] {
-  return accounts.map(({ account, holdings }) => {
+  return accounts.map(({ account, origin, holdings }) => {
     const seen = index.accounts.find(({ name }) => name === account);
-    return { account, holdings: holdings.filter((holding) => isVisible(holding, reader, seen)) };
+    return { account, origin, holdings: holdings.filter((holding) => isVisible(holding, reader, seen)) };
   });
 }
 
@@ -139,7 +141,7 @@ function surveyed({ accounts, fleet }: Holdings) {
   const survey = surveyor(fleet);
   return {
     fleet,
-    accounts: accounts.map(({ account, contents }) => ({ account, holdings: survey(contents) })),
+    accounts: accounts.map(({ contents, ...account }) => ({ ...account, holdings: survey(contents) })),
   };
 }
 

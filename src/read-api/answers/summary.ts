@@ -41,7 +41,7 @@ export function summaryOf(context: AnswerContext): Summary {
     },
     suspended: suspendedBy(context),
     brakes: brakesOf(context),
-    burnMicrosPerHour: burnOf(accounts),
+    burnMicrosPerHour: burnOf(accounts, source.store),
     budgets: visibleBudgets(context),
     accounts: accounts.slice(0, mostAccounts).map((account) => factsOf(account, context)),
     oldestReadAt: oldestRead(accounts.map(({ readAt }) => readAt)),

@@ -3,7 +3,7 @@ import type { Clock } from '../../base/index.ts';
 import { isBuiltIn, itemsOf, quotasOf, type AccountHandle } from '../../engine/index.ts';
 import { burnMicrosPerHour, clampedMicros, runwaySeconds } from '../../engine/plan/index.ts';
 import type { Manager } from '../../manager/index.ts';
-import { longestPollSeconds, type ObjectKey } from '../../resources/index.ts';
+import { longestPollSeconds, originOf, type ObjectKey } from '../../resources/index.ts';
 import type { JournalReader } from '../../state/index.ts';
 import type { Reader } from './reader.ts';
 import type { AccountNow, FleetSource, Holdings } from './source.ts';
@@ -105,7 +105,7 @@ export class ManagerSource implements FleetSource {
     const { manager } = this.#options;
     const { snapshot } = manager;
     if (!snapshot) return undefined;
-    const accounts = Array.from(manager.accounts.handles()).flatMap(({ name, informer, catalog }) => {
+    const accounts = Array.from(manager.accounts.handles()).flatMap(({ name, spec, informer, catalog }) => {
       const { current } = informer;
       if (!current) return [];
       const own = [...itemsOf(current.templates).values()].filter(
@@ -117,7 +117,7 @@ export class ManagerSource implements FleetSource {
         templates: own,
         registries: [...itemsOf(current.registries).values()],
       };
-      return [{ account: name, contents }];
+      return [{ account: name, origin: originOf(spec.url), contents }];
     });
     return { accounts, fleet: { snapshot, store: this.store } };
   }

@@ -15,6 +15,7 @@ export type ReadStore = Pick<
   StateStore,
   | 'ownerName'
   | 'digestKey'
+  | 'identityPin'
   | 'records'
   | 'everyKey'
   | 'record'
@@ -74,7 +75,12 @@ export interface DocumentProblem {
 }
 
 export interface Holdings {
-  readonly accounts: readonly { readonly account: string; readonly contents: AccountContents }[];
+  readonly accounts: readonly {
+    readonly account: string;
+    /** Of its API. */
+    readonly origin: string;
+    readonly contents: AccountContents;
+  }[];
   readonly fleet: KnownFleet;
 }
 

@@ -61,6 +61,12 @@ test('the value itself is returned, with its members replaced in it', () => {
   expect(new SharedValues().share(value)).toBe(value);
 });
 
+test('a value that was shared before can be shared again', () => {
+  const value = { env: [{ name: 'A', value: 'b' }], labels: {}, drift: [] };
+  const once = structuredClone(value);
+  expect(new SharedValues().share(new SharedValues().share(value))).toEqual(once);
+});
+
 test('where only texts are shared, each part stays the one that it was', () => {
   const value = { env: [{ name: 'A' }], image: 'a' };
   const { env } = value;

@@ -43,11 +43,13 @@ function inputsOf(all: readonly (readonly Thing[])[]): CostInputs {
   const labels = new Map<ObjectKey, Thing['labels']>();
   const held = all.map((things, index) => ({
     account: `default/account-${index}`,
+    origin: `https://${index}.example`,
     holdings: things.map((value) => {
       const key = objectKey('ContainerService', value.namespace ?? 'default', value.id);
       labels.set(key, value.labels);
       const managedBy = value.namespace === undefined ? { is: 'nobody' } : { is: 'fleet', key };
-      return { kind: 'ContainerService', things: { burn: serviceBurn }, value, managedBy };
+      const { id } = value;
+      return { kind: 'ContainerService', id, things: { burn: serviceBurn }, value, managedBy };
     }),
   })) as unknown as CostInputs['accounts'];
   return {
@@ -72,6 +74,21 @@ test('the rows and what is not managed are what all accounts cost', () => {
       expect(total.aheadMicros).toBe(10 * total.hourlyMicros);
       expect([sum('things'), sum('unpriced')]).toEqual([total.things, total.unpriced]);
       expect(new Set(rows.map(({ name }) => name)).size).toBe(rows.length);
+    }),
+  );
+});
+
+test('what several Accounts of one account at the provider show is paid once', () => {
+  fc.assert(
+    fc.property(accounts, fc.integer({ min: 1, max: 3 }), divided, (all, times, by) => {
+      const inputs = inputsOf(all);
+      const again = Array.from({ length: times }, (_, index) =>
+        inputs.accounts.map((held) => ({ ...held, account: `team-${index}/${held.account}` })),
+      );
+      const repeated = { ...inputs, accounts: [...inputs.accounts, ...again.flat()] };
+      const { accounts: _, ...report } = costReport(repeated, by);
+      const { accounts: __, ...once } = costReport(inputs, by);
+      expect(report).toEqual(once);
     }),
   );
 });
@@ -106,7 +123,7 @@ function scheduled(tally?: Tally): CostInputs {
   ]);
   const fleet = {
     snapshot: { objects: new Map() },
-    store: { record: (key: ObjectKey) => records.get(key) },
+    store: { record: (key: ObjectKey) => records.get(key), identityPin: () => undefined },
   } as unknown as NonNullable<CostInputs['fleet']>;
   const inputs = inputsOf([[...all, other]]);
   return { ...inputs, fleet };
@@ -138,6 +155,7 @@ test('without a budget, the forecast of an account is what was counted, and what
       unattributedMicros: 0,
       // The hour since the last count is not shown as spent.
       forecastMicros: 3 * 2070 + total.aheadMicros,
+      sharesWith: null,
     },
   ]);
   const later = costReport({ ...scheduled(tally), nowMs: nowMs + 11 * hourMs }, { by: 'account' });

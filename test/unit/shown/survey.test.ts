@@ -9,6 +9,8 @@ import { objectKey } from '../../../src/resources/index.ts';
 import { MemoryStore, newRecord } from '../../../src/state/index.ts';
 import { desiredOf, serviceDocument } from '../../support/desired.ts';
 
+const someAccount = { account: 'default/default', origin: 'https://api.example' };
+
 const id = (digit: number) => `00000000-0000-4000-8000-${String(digit).padStart(12, '0')}`;
 const key = digestKey(Buffer.alloc(32, 1));
 const owner = { id: ownerId('shop'), digestKey: key };
@@ -109,7 +111,7 @@ describe('the inventory', () => {
 
   // COVERAGE 3, 64
   test('lists what nobody manages, with what it costs', () => {
-    const { items, totals } = inventoryOf([{ account: 'default/default', holdings }], false);
+    const { items, totals } = inventoryOf([{ ...someAccount, holdings }], false);
     expect(items.map(({ id: found }) => found)).toEqual([id(3), id(1), id(5), id(4)]);
     expect(items[1]).toEqual({
       account: 'default/default',
@@ -131,7 +133,7 @@ describe('the inventory', () => {
       environmentNames: [],
     }));
     const { items, totals } = inventoryOf(
-      [{ account: 'default/default', holdings: surveyor(undefined)(contents({ services })) }],
+      [{ ...someAccount, holdings: surveyor(undefined)(contents({ services })) }],
       false,
     );
     expect(items.map(({ hourlyMicros }) => hourlyMicros)).toEqual([972_000, 0, 0, 0]);
@@ -146,19 +148,19 @@ describe('the inventory', () => {
       environmentNames: [],
     }));
     const { totals } = inventoryOf(
-      [{ account: 'default/default', holdings: surveyor(undefined)(contents({ services })) }],
+      [{ ...someAccount, holdings: surveyor(undefined)(contents({ services })) }],
       false,
     );
     expect(totals).toEqual({ items: 3, hourlyMicros: 0, unpriced: 3 });
   });
 
   test('shows on request also what others manage, and who they are', () => {
-    const { items } = inventoryOf([{ account: 'default/default', holdings }], true);
+    const { items } = inventoryOf([{ ...someAccount, holdings }], true);
     expect(items.find(({ name }) => name === 'theirs')?.managedBy).toEqual({ owner: foreign.id });
   });
 
   test('sums up per hour and per month', () => {
-    const text = inventoryText(inventoryOf([{ account: 'default/default', holdings }], false), false);
+    const text = inventoryText(inventoryOf([{ ...someAccount, holdings }], false), false);
     expect(text).toMatch(/^ContainerService +web +\S+ +running +0\.1500$/m);
     expect(text).toContain(
       '4 thing(s) that nobody manages: 0.1528 USD an hour, 111.53 USD a month of 730 hours; 1 without a price',
@@ -170,10 +172,25 @@ describe('the inventory', () => {
     const hourlyMicros = Number.MAX_SAFE_INTEGER;
     const services = [1, 2].map((digit) => ({ id: id(digit), hourlyMicros, environmentNames: [] }));
     const { totals } = inventoryOf(
-      [{ account: 'default/default', holdings: surveyor(undefined)(contents({ services })) }],
+      [{ ...someAccount, holdings: surveyor(undefined)(contents({ services })) }],
       false,
     );
     expect(totals.hourlyMicros).toBe(Number.MAX_SAFE_INTEGER);
+  });
+
+  test('several Accounts of one account at the provider have each thing once', () => {
+    const services = [{ id: id(0), state: 'running', hourlyMicros: 972_000, environmentNames: [] }];
+    const shown = surveyor(undefined)(contents({ services }));
+    const { items, totals } = inventoryOf(
+      [
+        { ...someAccount, holdings: shown },
+        { ...someAccount, account: 'team-b/default', holdings: shown },
+        { account: 'elsewhere/default', origin: 'https://other.example', holdings: shown },
+      ],
+      true,
+    );
+    expect(items.map(({ account }) => account)).toEqual(['default/default', 'elsewhere/default']);
+    expect(totals.hourlyMicros).toBe(2 * 972_000);
   });
 
   test('is short where there is nothing', () => {
