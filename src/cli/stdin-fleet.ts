@@ -53,7 +53,13 @@ function snapshotOf(input: Buffer, secrets: SecretsReading | undefined): Desired
       'check the command before the pipe; `set -o pipefail` ends a script when it fails',
     );
   }
-  return assemble([parsed], 1, { name: inputName, problems: [], complete: true, secrets });
+  return assemble([parsed], 1, {
+    name: inputName,
+    problems: [],
+    complete: true,
+    folders: new Set(),
+    secrets,
+  });
 }
 
 async function readInput({ stdin, stopped }: Context): Promise<Buffer> {

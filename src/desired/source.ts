@@ -149,6 +149,8 @@ export interface DesiredSnapshot {
   readonly empty: boolean;
   /** In a folder only: the existing files, whether or not they could be read. */
   readonly files?: ReadonlyMap<string, FileContent>;
+  /** In a folder only: the existing folders below it, with or without files. */
+  readonly folders?: ReadonlySet<string>;
   /** In a cluster only: of all objects, including unusable ones. */
   readonly cluster?: VersionedMap<ObjectKey, ClusterFacts>;
 }

@@ -9,6 +9,7 @@ import {
   folderOf,
   placeOf,
   service,
+  task,
   testInFolder,
   volume,
 } from '../support/processes/fleet.ts';
@@ -161,6 +162,35 @@ testInFolder('a file that was emptied and is removed is gone as fast as any othe
   await fleet.remove('web.yaml');
   await eventually('both are deleted', async () => (await alive()) === 1, 10_000);
 });
+
+testInFolder(
+  'a protected service whose folder is away for a while, or left with its task, is kept with its protection',
+  async () => {
+    const { plane, fleet } = await world();
+    const documents = [service('trainer'), task('epoch', { serviceRef: { name: 'trainer' } })];
+    await fleet.write('team/trainer.yaml', documents);
+    fleet.run('--file-grace', '10s');
+    await fleet.until('ProtectedTask/epoch', 'Ready', 'True', 'Held');
+    await plane.forgetRequests();
+    const back = async () => {
+      await fleet.write('team/trainer.yaml', documents);
+      await fleet.until('ProtectedTask/epoch', 'Ready', 'True', 'Held');
+      await fleet.untilReady(3);
+    };
+    await fleet.remove('team/trainer.yaml');
+    expect(
+      (await fleet.until('ContainerService/trainer', 'Stalled', 'True', 'SourceIncomplete')).message,
+    ).toMatch(/the task that protects it have left the source together.*50 s/);
+    await back();
+    await fleet.remove('team');
+    await fleet.until('ProtectedTask/epoch', 'Stalled', 'True', 'SourceIncomplete');
+    await back();
+    const changes = (await plane.requests()).filter(
+      (request) => isMutation(request) && !request.path.endsWith('/heartbeat'),
+    );
+    expect(changes).toEqual([]);
+  },
+);
 
 testInFolder(
   'a document that was taken out of a file goes when the file has been quiet for long',

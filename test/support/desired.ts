@@ -18,11 +18,15 @@ function parseOnce(file: string, text: string) {
   return known;
 }
 
-/** What a folder with these files would be read as. */
-export function desiredOf(files: Readonly<Record<string, string>>): DesiredSnapshot {
+/** What a folder with these files, and these folders below it, would be read as. */
+export function desiredOf(
+  files: Readonly<Record<string, string>>,
+  folders: readonly string[] = [],
+): DesiredSnapshot {
   return assemble(
     Object.entries(files).map(([file, text]) => parseOnce(file, text)),
     1,
+    { name: '.', problems: [], complete: true, folders: new Set(folders) },
   );
 }
 

@@ -21,7 +21,7 @@ export function admissionMistake({ store, snapshot }: Memory): string | undefine
   const admission = new Admission({
     store: new MemoryStore(store, records, intents),
     clock: new ManualClock(),
-    grace: { goneMs: Infinity, partlyMs: Infinity, whollyMs: Infinity },
+    grace: { goneMs: Infinity, partlyMs: Infinity, whollyMs: Infinity, lostMs: Infinity },
     massChangeAllowed: () => false,
   });
   const [missed] = admission.admit(snapshot).admitted.changed;

@@ -126,7 +126,7 @@ async function runUntilStopped(
     logger,
     metrics,
     settleMs: flags.settle,
-    grace: { goneMs: 2000, partlyMs: 5000, whollyMs: 25_000 },
+    grace: { goneMs: 2000, partlyMs: 5000, whollyMs: 25_000, lostMs: 25_000 },
     allowMassChange: false,
     mode: 'manage',
     commandFlags: sameFleetFlags(flags),

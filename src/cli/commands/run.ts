@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
 import { EndpointFiles, Manager, type EndpointFilesOptions } from '../../manager/index.ts';
-import { defaultShortenedGrace } from '../../engine/index.ts';
+import { defaultShortenedGrace, type Grace } from '../../engine/index.ts';
 import { giveSigns, lockState, openState, planFileOutcomes, type StateStore } from '../../state/index.ts';
 import { collectProcessMetrics, createMetrics, type Metrics } from '../../telemetry/index.ts';
 import { clusterHeading, isCluster } from '../cluster.ts';
@@ -69,7 +69,7 @@ export function defineRun(command: Command, context: Context, exit: (code: numbe
     .addOption(
       durationOption(
         '--file-grace <duration>',
-        'how long a file that has lost documents must stay as it is before these are taken as deleted; five times as long when it has none left',
+        'how long a file that has lost documents must stay as it is, or a folder stay away, before these are taken as deleted; five times as long for an empty one, and for a service that leaves with the task that protects it',
         `${defaultShortenedGrace.partlyMs / 1000}s`,
       ),
     )
@@ -114,7 +114,7 @@ async function runManager(context: Context, flags: RunFlags, file: string): Prom
     logger,
     metrics,
     settleMs: flags.settle,
-    grace: { goneMs: goneAfterMs, partlyMs: flags.fileGrace, whollyMs: emptiedFactor * flags.fileGrace },
+    grace: graceOf(flags.fileGrace),
     allowMassChange: false,
     ...acceptance(flags),
     ...analysisPrometheus(context, flags),
@@ -186,3 +186,8 @@ function openEndpointFiles(
 const goneAfterMs = 2000;
 /** An empty file is rarely what somebody wanted. */
 const emptiedFactor = 5;
+
+function graceOf(fileGraceMs: number): Grace {
+  const lostMs = emptiedFactor * fileGraceMs;
+  return { goneMs: goneAfterMs, partlyMs: fileGraceMs, whollyMs: lostMs, lostMs };
+}

@@ -101,13 +101,14 @@ export class FolderReader {
   #assemble(
     files: readonly SourceFile[],
     sequence: number,
-    { unlisted }: Listing,
+    { unlisted, folders }: Listing,
     secrets: SecretsReading | undefined,
   ): DesiredSnapshot {
     return assemble(files, sequence, {
       name: this.#root,
       problems: unlisted.map((part) => this.#unlistedProblem(part)),
       complete: unlisted.length === 0,
+      folders: new Set(folders),
       secrets,
     });
   }

@@ -27,11 +27,13 @@ export interface FolderState {
   /** For what could not be listed. */
   readonly problems: readonly Problem[];
   readonly complete: boolean;
+  /** Those below it, relative to it. */
+  readonly folders: ReadonlySet<string>;
   /** Of `--secrets-dir`. */
   readonly secrets?: SecretsReading | undefined;
 }
 
-const wholeFolder: FolderState = { name: '.', problems: [], complete: true };
+const wholeFolder: FolderState = { name: '.', problems: [], complete: true, folders: new Set() };
 
 export function assemble(
   files: readonly SourceFile[],
@@ -74,6 +76,7 @@ export function assemble(
     secrets: VersionedMap.of(secrets),
     configMaps: VersionedMap.of(configMaps),
     files: new Map(contents),
+    folders: folder.folders,
     problems,
     complete,
     empty,

@@ -35,6 +35,8 @@ export interface Unlisted {
 
 export interface Listing {
   readonly files: readonly ListedFile[];
+  /** Those below the root, relative to it. */
+  readonly folders: readonly string[];
   readonly unlisted: readonly Unlisted[];
 }
 
@@ -64,6 +66,7 @@ interface Step {
 class Walk {
   readonly #root: string;
   readonly #files: ListedFile[] = [];
+  readonly #listed: string[] = [];
   readonly #unlisted: Unlisted[] = [];
   readonly #seen = new Set<string>();
   #folders: string[] = [''];
@@ -79,13 +82,14 @@ class Walk {
       const root = await stat(this.#root, { bigint: true });
       if (root.isFile()) {
         const signature = signatureOf(root);
-        return { files: [{ file: basename(this.#root), path: this.#root, signature }], unlisted: [] };
+        const file = { file: basename(this.#root), path: this.#root, signature };
+        return { files: [file], folders: [], unlisted: [] };
       }
       if (!root.isDirectory()) throw new Error('it is neither a folder nor a file');
       this.#seen.add(`${root.dev}:${root.ino}`);
     } catch (error) {
       this.#cannot('', error);
-      return { files: [], unlisted: this.#unlisted };
+      return this.#found();
     }
     while (this.#entries <= limits.entries && this.#files.length <= limits.files) {
       const folder = this.#folders.pop();
@@ -94,7 +98,7 @@ class Walk {
         const [next = '', ...rest] = this.#links.sort(compareText);
         this.#links = rest;
         await this.#visit({ file: next, link: true });
-      } else return { files: this.#files, unlisted: this.#unlisted };
+      } else return this.#found();
     }
     this.#unlisted.push({
       prefix: '',
@@ -102,7 +106,11 @@ class Walk {
       remedy: 'check that it is the right folder',
       vanished: false,
     });
-    return { files: this.#files, unlisted: this.#unlisted };
+    return this.#found();
+  }
+
+  #found(): Listing {
+    return { files: this.#files, folders: this.#listed, unlisted: this.#unlisted };
   }
 
   async #folder(folder: string): Promise<void> {
@@ -128,8 +136,10 @@ class Walk {
       const found = await stat(path, { bigint: true });
       const identity = `${found.dev}:${found.ino}`;
       if (link && this.#seen.has(identity)) return;
-      if (found.isDirectory()) this.#folders.push(file);
-      else if (found.isFile() && isDocumentFile(file)) {
+      if (found.isDirectory()) {
+        this.#folders.push(file);
+        this.#listed.push(file);
+      } else if (found.isFile() && isDocumentFile(file)) {
         this.#files.push({ file, path, signature: signatureOf(found) });
       } else return;
       this.#seen.add(identity);

@@ -15,7 +15,13 @@
 import { sameValue, type Clock } from '../../base/index.ts';
 import { changedKeys, type DesiredObject, type DesiredSnapshot } from '../../desired/index.ts';
 import { derivedUid, type Gate } from '../plan/index.ts';
-import { parseObjectKey, stateTraitsOf, traitsOf, type ObjectKey } from '../../resources/index.ts';
+import {
+  accountPlaceOf,
+  parseObjectKey,
+  stateTraitsOf,
+  traitsOf,
+  type ObjectKey,
+} from '../../resources/index.ts';
 import { newRecord, type ObjectRecord, type StateStore, type StoredManifest } from '../../state/index.ts';
 import { DeletionGate, type Grace, type Judged } from './deletion-gate.ts';
 import { Standings, type Standing } from './standings.ts';
@@ -149,11 +155,25 @@ export class Admission {
       const gate = this.#gates.get(name) ?? new DeletionGate(grace);
       this.#gates.set(name, gate);
       const isAllowed = () => massChangeAllowed(snapshot, name === wholeSource ? undefined : name);
-      const part = { live, missing, isWholeKind, isUnderWay };
+      const part = { live, missing, isWholeKind, isUnderWay, protectedPairs: this.#protectedPairs(missing) };
       const found = gate.judge(part, snapshot, clock.monotonicMs(), isAllowed);
       judged.set(name, { ...found, gone: found.gone.filter(({ key }) => this.#isSelected(key)) });
     }
     return judged;
+  }
+
+  /** A task, and the service that it protects, or the owner of that. */
+  #protectedPairs(missing: readonly ObjectRecord[]): ReadonlySet<ObjectKey> {
+    const keys = new Set(missing.map(({ key }) => key));
+    return new Set(
+      missing.flatMap(({ key, manifest }) => {
+        const place = accountPlaceOf(key, manifest.spec);
+        const home = 'with' in place ? place.with : undefined;
+        const owner = home && this.#options.store.record(home)?.derived?.owner;
+        const leaving = [home, owner].filter((other) => other !== undefined && keys.has(other));
+        return leaving.length > 0 ? [key, ...leaving] : [];
+      }),
+    ) as ReadonlySet<ObjectKey>;
   }
 
   #isSelected(key: ObjectKey): boolean {

@@ -10,11 +10,15 @@
  * | that file | counts as removed after | reported as |
  * |---|---|---|
  * | is gone (or there are no files: a cluster) | `goneMs` | `Leaving` |
+ * | is gone, with the folder that it was in (not the source itself) | `partlyMs` | `SourceIncomplete`, a wait |
+ * | is gone, and the folder that it was in still exists, without any document | `lostMs` | `SourceIncomplete`, a hold |
+ * | is gone, and so are an object and what protects it, at once | `lostMs` | `SourceIncomplete`, a hold |
  * | exists, with other documents | `partlyMs` without a change of the file | `SourceIncomplete`, a wait |
  * | exists, without any document | `whollyMs` without a change of the file | `SourceIncomplete`, a hold |
  *
  * A full disk, a slow copy and a power cut leave files that are empty, or end between two documents. So a file that still
- * exists proves less than a removed one. If an operator allows a mass change, the deletion is intended.
+ * exists proves less than a removed one. A file system that is not mounted leaves an empty folder, and another branch lacks files and the folders
+ * that they were in. What a task protects would be gone for good. If an operator allows a mass change, the deletion is intended.
  *
  * The time is measured between two readings of the source: the first and the last one that lack the object, with none between
  * them that shows it. The clock alone proves nothing about a folder that nobody has read meanwhile (a suspended process, a
@@ -33,6 +37,8 @@ export interface Leaving {
   readonly missing: readonly ObjectRecord[];
   /** All objects of a kind are missing from the whole cluster. */
   readonly isWholeKind: boolean;
+  /** Those of the missing ones that leave together with what protects them, or with what they protect. */
+  readonly protectedPairs: ReadonlySet<ObjectKey>;
   /** Whether a removal in the last minute still counts. */
   readonly isUnderWay: (key: ObjectKey) => boolean;
 }
@@ -52,15 +58,22 @@ export interface Grace {
   readonly partlyMs: number;
   /** Infinity: only if an operator confirms it. */
   readonly whollyMs: number;
+  /** A folder without any document, and a protected object that leaves with what protects it. */
+  readonly lostMs: number;
 }
 
 /** `run`: copying over a network may stall for a while. */
-export const defaultShortenedGrace = { partlyMs: 60_000, whollyMs: 300_000 } as const;
+export const defaultShortenedGrace = { partlyMs: 60_000, whollyMs: 300_000, lostMs: 300_000 } as const;
 /**
  * For commands that read once and show the deletions to a person. For a file without any document, that is
  * not enough.
  */
-export const oneShotGrace: Grace = { goneMs: 0, partlyMs: 0, whollyMs: Number.POSITIVE_INFINITY };
+export const oneShotGrace: Grace = {
+  goneMs: 0,
+  partlyMs: 0,
+  whollyMs: Number.POSITIVE_INFINITY,
+  lostMs: 0,
+};
 
 interface Missing {
   /** The start of the first reading that lacked it, with its file as it is now. */
@@ -91,7 +104,7 @@ export class DeletionGate {
       const lingering = new Map(missing.map(({ key }) => [key, gate]));
       return { gone: [], brake, lingering, againAfterMs: undefined };
     }
-    return { brake: undefined, ...this.#afterGrace(missing, snapshot, nowMs, massChangeAllowed) };
+    return { brake: undefined, ...this.#afterGrace(part, snapshot, nowMs, massChangeAllowed) };
   }
 
   /** Whether judging again could make no difference. */
@@ -138,7 +151,7 @@ export class DeletionGate {
   }
 
   #afterGrace(
-    missing: readonly ObjectRecord[],
+    { missing, protectedPairs }: Leaving,
     snapshot: DesiredSnapshot,
     nowMs: number,
     massChangeAllowed: () => boolean,
@@ -149,7 +162,10 @@ export class DeletionGate {
     /** By their grace period: objects that leave together are removed together. */
     const againAfterMs = new Map<number, number>();
     for (const record of missing) {
-      const { graceMs, gate } = this.#claim(record, snapshot, massChangeAllowed, confirm);
+      const isPair = protectedPairs.has(record.key);
+      const { graceMs, gate } = massChangeAllowed()
+        ? { graceMs: this.#grace.goneMs, gate: leaving(snapshot) }
+        : this.#claim(record, isPair, snapshot, confirm);
       const untilMs = this.#since(record, snapshot, nowMs) + graceMs;
       if (untilMs > readAt(snapshot, nowMs)) {
         lingering.set(record.key, gate);
@@ -174,16 +190,23 @@ export class DeletionGate {
 
   #claim(
     { file }: ObjectRecord,
+    isPair: boolean,
     snapshot: DesiredSnapshot,
-    massChangeAllowed: () => boolean,
     confirm: string,
   ): { readonly graceMs: number; readonly gate: Gate } {
-    const { goneMs, partlyMs, whollyMs } = this.#grace;
+    const { goneMs, partlyMs, whollyMs, lostMs } = this.#grace;
     const content = snapshot.files?.get(file);
-    if (!content || massChangeAllowed()) return { graceMs: goneMs, gate: leaving(snapshot) };
-    return content.documentCount > 0
-      ? { graceMs: partlyMs, gate: shortened(file, partlyMs, confirm) }
-      : { graceMs: whollyMs, gate: emptied(file, whollyMs, confirm) };
+    if (content) {
+      return content.documentCount > 0
+        ? { graceMs: partlyMs, gate: shortened(file, partlyMs, confirm) }
+        : { graceMs: whollyMs, gate: emptied(file, whollyMs, confirm) };
+    }
+    if (isPair && snapshot.files) return { graceMs: lostMs, gate: withProtection(lostMs, confirm) };
+    const folder = lostFolder(file, snapshot);
+    if (folder === undefined) return { graceMs: goneMs, gate: leaving(snapshot) };
+    return snapshot.folders?.has(folder)
+      ? { graceMs: lostMs, gate: emptiedFolder(folder, lostMs, confirm) }
+      : { graceMs: partlyMs, gate: goneFolder(folder, partlyMs, confirm) };
   }
 
   /** The removals have been recorded. */
@@ -236,6 +259,47 @@ function emptied(file: string, graceMs: number, confirm: string): Gate {
       `${file} still exists, but no longer contains a document: a full disk or an interrupted copy looks the same. ${after}. ` +
       `If the file was lost, put it back; if the deletion is intended, remove the file, or ${confirm}`,
   };
+}
+
+function goneFolder(folder: string, graceMs: number, confirm: string): Gate {
+  return {
+    kind: 'wait',
+    reason: 'SourceIncomplete',
+    message:
+      `the folder ${folder} is gone with all of its documents: another branch that is checked out looks the same. ` +
+      `The object is deleted when the folder stays away for ${seconds(graceMs)}. To have it deleted at once, ${confirm}`,
+  };
+}
+
+function emptiedFolder(folder: string, graceMs: number, confirm: string): Gate {
+  return {
+    kind: 'hold',
+    reason: 'SourceIncomplete',
+    message:
+      `the folder ${folder} still exists, but has no document any more: a file system that is not mounted looks the same. ` +
+      `The object is deleted when that stays so for ${seconds(graceMs)}. If the folder was lost, put it back; if the deletion is intended, remove the folder, or ${confirm}`,
+  };
+}
+
+function withProtection(graceMs: number, confirm: string): Gate {
+  return {
+    kind: 'hold',
+    reason: 'SourceIncomplete',
+    message:
+      'the object and the task that protects it have left the source together: another branch that is checked out looks the same. ' +
+      `Both are kept until they have been away for ${seconds(graceMs)}. If they were lost, put them back; if the deletion is intended, ${confirm}`,
+  };
+}
+
+/** The innermost folder of the file, below the root, if no file in it has a document. */
+function lostFolder(file: string, { files = new Map() }: DesiredSnapshot): string | undefined {
+  const end = file.lastIndexOf('/');
+  if (end === -1) return undefined;
+  const folder = file.slice(0, end);
+  const remains = [...files].some(
+    ([other, { documentCount }]) => documentCount > 0 && other.startsWith(`${folder}/`),
+  );
+  return remains ? undefined : folder;
 }
 
 function seconds(graceMs: number): string {

@@ -25,7 +25,7 @@ export const decisions: readonly Mutant[] = [
   {
     breaks: 'a file that has lost what it said is believed as soon as one that was removed',
     foundBy: ['S20', 'S5'],
-    sabotage: (options) => ({ ...options, grace: { goneMs: 0, partlyMs: 0, whollyMs: 0 } }),
+    sabotage: (options) => ({ ...options, grace: { goneMs: 0, partlyMs: 0, whollyMs: 0, lostMs: 0 } }),
   },
   {
     breaks: 'a snapshot of the source that waited for its turn is taken in, although a newer one has come',

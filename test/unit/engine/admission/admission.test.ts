@@ -12,7 +12,7 @@ import { desiredOf, serviceDocument } from '../../../support/desired.ts';
 import { ManualClock } from '../../../support/manual-clock.ts';
 
 const graceMs = 5000;
-const grace = { goneMs: graceMs, partlyMs: 60_000, whollyMs: 300_000 };
+const grace = { goneMs: graceMs, partlyMs: 60_000, whollyMs: 300_000, lostMs: 240_000 };
 let clock: ManualClock;
 let store: MemoryStore;
 let admission: Admission;
@@ -40,9 +40,13 @@ function named(count: number, from = 0): string[] {
 }
 
 /** Admits a folder that holds these services, a file each. */
-async function admit(names: readonly string[], more: Record<string, string> = {}): Promise<Admitted> {
+async function admit(
+  names: readonly string[],
+  more: Record<string, string> = {},
+  folders: readonly string[] = [],
+): Promise<Admitted> {
   const files = Object.fromEntries(names.map((name) => [`${name}.yaml`, serviceDocument(name)]));
-  const read = desiredOf({ ...files, ...more });
+  const read = desiredOf({ ...files, ...more }, folders);
   last = last ? following(last, read) : read;
   const { admitted, durable } = admission.admit(last);
   await durable;
@@ -272,6 +276,106 @@ describe('a file that is still there and has lost documents', () => {
     expect(marked()).toEqual([]);
     await admit(others, { 'web.yaml': serviceDocument('a') });
     expect(marked()).toEqual(['b']);
+  });
+});
+
+describe('a folder below the source', () => {
+  const others = ['x', 'y'];
+  const file = { 'team/web.yaml': serviceDocument('a') };
+  const start = () => admit(others, file, ['team']);
+
+  test('that still exists without a document takes nothing as gone for minutes: it may not be mounted', async () => {
+    await start();
+    expect((await admit(others, {}, ['team'])).lingering.get(keyOf('a'))).toMatchObject({
+      kind: 'hold',
+      reason: 'SourceIncomplete',
+      message: expect.stringMatching(
+        /^the folder team still exists, but has no document.*240 s.*remove the folder/,
+      ),
+    });
+    await clock.advance(grace.lostMs - 1);
+    expect(await admit(others, {}, ['team'])).toMatchObject({ changed: [], againAfterMs: 1 });
+    await admit(others, file, ['team']);
+    await admit(others, {}, ['team']);
+    expect(marked()).toEqual([]);
+    await clock.advance(grace.lostMs);
+    await admit(others, {}, ['team']);
+    expect(marked()).toEqual(['a']);
+  });
+
+  test('that is gone with its documents takes them as gone after a minute: another branch may be checked out', async () => {
+    await start();
+    expect((await admit(others)).lingering.get(keyOf('a'))).toMatchObject({
+      kind: 'wait',
+      reason: 'SourceIncomplete',
+      message: expect.stringMatching(/^the folder team is gone with all of its documents.*60 s/),
+    });
+    await clock.advance(grace.partlyMs - 1);
+    expect(await admit(others)).toMatchObject({ changed: [] });
+    await clock.advance(1);
+    await admit(others);
+    expect(marked()).toEqual(['a']);
+  });
+
+  test('that still has another document loses a file as the source does', async () => {
+    const both = { ...file, 'team/deeper/other.yaml': serviceDocument('b') };
+    await admit(others, both, ['team', 'team/deeper']);
+    const one = { 'team/deeper/other.yaml': serviceDocument('b') };
+    expect(await admit(others, one, ['team', 'team/deeper'])).toMatchObject({ againAfterMs: graceMs });
+    await clock.advance(graceMs);
+    await admit(others, one, ['team', 'team/deeper']);
+    expect(marked()).toEqual(['a']);
+  });
+
+  test('is meant to be gone when a person confirms it, or sees it before', async () => {
+    await start();
+    allowed = true;
+    expect(await admit(others, {}, ['team'])).toMatchObject({ againAfterMs: graceMs });
+    admission = new Admission({ store, clock, grace: oneShotGrace, massChangeAllowed: () => false });
+    await admit(others, {}, ['team']);
+    expect(marked()).toEqual(['a']);
+  });
+});
+
+describe('a service that leaves together with the task that protects it', () => {
+  const task = [
+    'apiVersion: fleetkeeper.dev/v1alpha1',
+    'kind: ProtectedTask',
+    'metadata: {name: epoch}',
+    'spec: {serviceRef: {name: a}}',
+    '',
+  ].join('\n');
+  const start = () => admit(['a', 'x', 'y'], { 'epoch.yaml': task });
+
+  test('is kept with its task for minutes', async () => {
+    await start();
+    const { lingering } = await admit(['x', 'y']);
+    for (const key of [keyOf('a'), 'ProtectedTask/default/epoch'] as const) {
+      expect(lingering.get(key)).toMatchObject({
+        kind: 'hold',
+        reason: 'SourceIncomplete',
+        message: expect.stringMatching(/the task that protects it have left the source together.*240 s/),
+      });
+    }
+    await clock.advance(grace.lostMs - 1);
+    await admit(['x', 'y']);
+    expect(marked()).toEqual([]);
+    await clock.advance(1);
+    await admit(['x', 'y']);
+    expect(marked()).toEqual(['a', 'epoch']);
+  });
+
+  test('is deleted as any other once its task has left alone', async () => {
+    await start();
+    await admit(['a', 'x', 'y']);
+    await clock.advance(graceMs);
+    await admit(['a', 'x', 'y']);
+    expect(marked()).toEqual(['epoch']);
+    await store.remove('ProtectedTask/default/epoch');
+    await admit(['x', 'y']);
+    await clock.advance(graceMs);
+    await admit(['x', 'y']);
+    expect(marked()).toEqual(['a']);
   });
 });
 
