@@ -69,7 +69,7 @@ export function defineRun(command: Command, context: Context, exit: (code: numbe
     .addOption(
       durationOption(
         '--file-grace <duration>',
-        'how long a file that has lost documents must stay as it is, or a folder stay away, before these are taken as deleted; five times as long for an empty one, and for a service that leaves with the task that protects it',
+        'how long a file that has lost documents must stay as it is, or a folder stay away, before these are taken as deleted; five times as long for an empty file or folder',
         `${defaultShortenedGrace.partlyMs / 1000}s`,
       ),
     )

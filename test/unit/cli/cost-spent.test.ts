@@ -37,9 +37,10 @@ function report(by: CostBy, budgets: readonly object[], month?: string) {
     const [namespace = '', name = ''] = place.split('/');
     const key = objectKey('ContainerService', namespace, name);
     const value = { id: name, state: 'running', hourlyMicros: 10 };
-    return { things: { burn: serviceBurn }, value, managedBy: { is: 'fleet', key } };
+    return { id: name, things: { burn: serviceBurn }, value, managedBy: { is: 'fleet', key } };
   });
-  const foreign = { things: { burn: serviceBurn }, value: { id: 'x', state: 'running', hourlyMicros: 10 } };
+  const value = { id: 'x', state: 'running', hourlyMicros: 10 };
+  const foreign = { id: value.id, things: { burn: serviceBurn }, value };
   const labelsOf = (key: ObjectKey) => labels[key.split('/').slice(1).join('/')] ?? {};
   const inputs = {
     accounts: [{ account, holdings: [...holdings, { ...foreign, managedBy: { is: 'nobody' } }] }],
@@ -48,7 +49,7 @@ function report(by: CostBy, budgets: readonly object[], month?: string) {
     month,
     fleet: {
       snapshot: { objects: new Map() },
-      store: { record: (key: ObjectKey) => records.get(key) },
+      store: { record: (key: ObjectKey) => records.get(key), identityPin: () => undefined },
     },
     nowMs,
   } as unknown as CostInputs;
