@@ -386,9 +386,10 @@ export class Reconciler {
   #forget(key: ObjectKey): void {
     this.#lastMutations.forget(key, startOfOldestRead(this.#options.accounts.handles()));
     const { fleet, money, capacity, readiness, measurements, registrations } = this.#options;
-    const memories = [this.#backoffs, this.#readConsistency, this.#waits, this.#exchanges, this.#creations];
-    const others = [this.#absenceProofs, this.#errorReasons, money, capacity, registrations, fleet.readings];
-    for (const memory of [...memories, ...others]) memory.forget(key);
+    const { readings, searches } = fleet;
+    const own = [this.#backoffs, this.#readConsistency, this.#waits, this.#exchanges, this.#creations];
+    const others = [this.#absenceProofs, this.#errorReasons, money, capacity, registrations];
+    for (const memory of [...own, ...others, readings, searches]) memory.forget(key);
     this.#settlement.end(key);
     readiness.unwatch(key);
     measurements.take(key, []);

@@ -38,6 +38,7 @@ import { mayHaveMade, type ObjectRecord, type StateStore } from '../../state/ind
 import type { AccountHandle } from '../accounts.ts';
 import { massChangeAdvice } from './advice.ts';
 import { LastReadings } from './last-readings.ts';
+import { Searches } from './searches.ts';
 import { ownerGate, pathInOwner } from './derived.ts';
 import { LeavingObjects } from './leaving.ts';
 import { ManagedIds } from './managed-ids.ts';
@@ -76,6 +77,7 @@ export class Fleet {
   /** Services whose restart by remediation is being recorded and sent. Their records may not show it yet. */
   readonly remediating = new Set<ObjectKey>();
   readonly readings = new LastReadings();
+  readonly searches = new Searches();
   /** The state of a Job in the cluster. Undefined in a folder. */
   jobs: ((namespace: string, name: string) => JobAnswer) | undefined;
   /**

@@ -79,7 +79,7 @@ export function fleetLook(given: FleetView): FleetLook {
   const nowMs = clock.wallMs();
   const shed = given.money.shedFor(key);
   const candidates = candidatesOf(given.object.spec);
-  const { state, isFound, unread } = rosterSeen(given, candidates, nowMs);
+  const { state, isFound, numberIsLost, unread } = rosterSeen(given, candidates, nowMs);
   const { roster, volumes: kept = [] } = state;
   const volumes = volumesSeen(given, kept, roster, isFound, documentAt(given));
   const revisions = given.store.revisions(key);
@@ -105,7 +105,7 @@ export function fleetLook(given: FleetView): FleetLook {
     problem: templated.problem ?? missingValue(view, update, present),
     state,
     isFound,
-    numberIsLost: record.kind.roster === undefined && !fleet.snapshot.cluster,
+    numberIsLost,
     unread,
     owner: fleet.store.ownerName,
     replicas,

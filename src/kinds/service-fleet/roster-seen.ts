@@ -5,7 +5,7 @@
  * |--------------------------------------------------------------------------|-------------------------------------------------|
  * | nothing: the fleet is new, or its state was lost                         | all                                             |
  * | some: `Retain` left others when the document was removed, and it is back | those, until none retires that may be left, too |
- * | all                                                                      | nothing                                         |
+ * | all                                                                      | others, once in each process and account: the state may be a backup from before they were made (a folder only) |
  */
 import { holdFor, waitFor, type Plan } from '../../engine/plan/index.ts';
 import { parseObjectKey } from '../../resources/index.ts';
@@ -17,17 +17,20 @@ import { accountOf } from './markets.ts';
 import { scaledAsFound } from './number-found.ts';
 import { replicaKey } from './roster.ts';
 
-type RosterSeen = Pick<FleetInputs, 'state' | 'isFound'> & Pick<FleetLook, 'unread'>;
+type RosterSeen = Pick<FleetInputs, 'state' | 'isFound' | 'numberIsLost'> & Pick<FleetLook, 'unread'>;
 
 export function rosterSeen(view: FleetView, candidates: readonly Candidate[], nowMs: number): RosterSeen {
   const { left, ...known } = view.record.kind;
   const { deleting } = view.object;
   const isNew = known.roster === undefined;
   const isSearched = isNew || (left === true && !deleting);
-  const found = isSearched ? others(view, findAgain(view, candidates, nowMs)) : { roster: [], volumes: [] };
+  const found = isSearched
+    ? others(view, findAgain(view, candidates, nowMs))
+    : madeSinceBackup(view, candidates, nowMs);
   const roster = bySlot([...(known.roster ?? []), ...found.roster]);
   const volumes = bySlot([...(known.volumes ?? []), ...found.volumes]);
-  const scaled = isNew ? scaledAsFound(view, found.roster.length) : undefined;
+  const isOutdated = !isSearched && found.roster.length > 0;
+  const scaled = isNew || isOutdated ? scaledAsFound(view, roster.length) : undefined;
   const isLeaving = deleting || known.roster?.some(({ phase }) => phase === 'retiring');
   return {
     state: {
@@ -38,8 +41,32 @@ export function rosterSeen(view: FleetView, candidates: readonly Candidate[], no
       ...(left && isLeaving ? { left } : {}),
     },
     isFound: isNew || found.roster.length + found.volumes.length > 0,
+    numberIsLost: (isNew || isOutdated) && !view.fleet.snapshot.cluster,
     unread: isSearched ? unreadAccount(view, candidates) : undefined,
   };
+}
+
+/**
+ * What carries the marks of this fleet, and neither its roster nor a record has it: it was made after the state file was copied. Without that, others
+ * would be made in its place. Once none is found in an account, this process has made or removed whatever appears there later.
+ */
+function madeSinceBackup(view: FleetView, candidates: readonly Candidate[], nowMs: number): FoundAgain {
+  const { fleet, key } = view;
+  if (fleet.snapshot.cluster) return { roster: [], volumes: [] };
+  const contents = [...contentsOf(view, candidates)].filter(
+    ([account]) =>
+      !fleet.searches.isDone(key, account) && accountOf(view, account).handle?.informer.current !== undefined,
+  );
+  if (contents.length === 0) return { roster: [], volumes: [] };
+  const alive = contents.map(([account, { services, volumes }]) => {
+    const there = [...services].filter(({ state }) => state !== 'deleting');
+    return [account, { services: there, volumes }] as const;
+  });
+  const { roster, volumes } = others(view, foundRoster(fleet, key, new Map(alive), candidates, nowMs));
+  const accounts = new Set(roster.map(({ place }) => place.account));
+  for (const [account] of contents) if (!accounts.has(account)) fleet.searches.done(key, account);
+  const slots = new Set(roster.map(({ slot }) => slot));
+  return { roster, volumes: volumes.filter(({ slot }) => slots.has(slot)) };
 }
 
 /** Of what was found, that of slots of which nothing is remembered. */
