@@ -1,6 +1,6 @@
 /** Reads a whole state file into memory: what `SqliteStore` has written. */
 import { digestKey, SharedValues, UserError, type Row, type Sqlite } from '../base/index.ts';
-import type { ObjectKey } from '../resources/index.ts';
+import { managedKinds, type ObjectKey } from '../resources/index.ts';
 import type { OwnerChoice } from './owner-choice.ts';
 import { readDemand, type CapacityEntry } from './capacity.ts';
 import type { IdentityPin } from './identity-pin.ts';
@@ -24,7 +24,34 @@ function named(database: Sqlite, prefix: string): [string, string][] {
     .map((row) => [String(row['name']).slice(prefix.length), String(row['value'])]);
 }
 
-/** Throws a `UserError` when the file is of another owner or digest key, or not of Fleetkeeper. */
+const knownKinds: ReadonlySet<string> = new Set(managedKinds);
+
+/**
+ * Throws a `UserError` when the file has a record of a kind that this version does not know. Only reads, so it comes before everything that
+ * writes. A file without records passes.
+ */
+export function refuseUnknownKinds(database: Sqlite): void {
+  if (!database.get("SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = 'objects'")) return;
+  const kinds = database.all(
+    "SELECT substr(key, 1, instr(key, '/') - 1) AS kind, count(*) AS count FROM objects WHERE key GLOB '[A-Z]*/*/*' GROUP BY 1",
+  );
+  const unknown = kinds.filter(({ kind }) => !knownKinds.has(String(kind)));
+  if (unknown.length === 0) return;
+  const found = unknown.map(({ kind, count }) => `${kindText(kind)} (${Number(count)})`).join(', ');
+  throw new UserError(
+    `the state file ${database.file} has records of kinds that this version of fleetkeeper does not know: ${found}`,
+    'a newer version wrote it: run that version of fleetkeeper, or a newer one. Nothing was changed in the file; keep it, since it has what belongs to the fleet',
+  );
+}
+
+/** Of a file that others may have written. */
+function kindText(kind: unknown): string {
+  return String(kind)
+    .replaceAll(/[^A-Za-z0-9]/g, '?')
+    .slice(0, 60);
+}
+
+/** Throws a `UserError` when the file is of another owner or digest key, or not of Fleetkeeper. After `refuseUnknownKinds`. */
 export function load(database: Sqlite, owner: OwnerChoice) {
   const meta = (name: string) =>
     database.get('SELECT value FROM meta WHERE name = $name', { name })?.['value'];

@@ -19,7 +19,7 @@ import {
 } from '../base/index.ts';
 import type { ObjectKey } from '../resources/index.ts';
 import { keptLeftMs, MemoryStore } from './memory-store.ts';
-import { leftPrefix, load, pinPrefix, writeIntent } from './sqlite-contents.ts';
+import { leftPrefix, load, pinPrefix, refuseUnknownKinds, writeIntent } from './sqlite-contents.ts';
 import { migrations } from './sqlite-migrations.ts';
 import { hasStateFile } from './sign-of-life.ts';
 import { stateTable } from './state-table.ts';
@@ -52,6 +52,7 @@ export function openState(
     return withUserErrors(file, () => {
       // A table that is not read at the start could be damaged, too. The first write there would fail, hours later.
       database.check();
+      refuseUnknownKinds(database);
       prepare(database, random, owner);
       const content = load(database, owner);
       const work = new UnitOfWork(database, loop, loop.toDisk && database.leaveWaits(loop.toDisk));
@@ -127,6 +128,7 @@ export function readState(file: string, random: Random, owner: OwnerChoice): Mem
     }
     const content = withUserErrors(file, () => {
       database.check();
+      refuseUnknownKinds(database);
       return version < migrations.length ? loadMigrated(database, owner) : load(database, owner);
     });
     const { identity, records, intents, pins, prices, left, capacity, revisions } = content;

@@ -184,6 +184,52 @@ describe('a state file of version 1', () => {
   });
 });
 
+describe('a state file with a record of a kind that this version does not know', () => {
+  const refusal = {
+    name: 'UserError',
+    message: expect.stringMatching(/state\.db has records of kinds that .* does not know: FutureKind \(2\)$/),
+    remedy: expect.stringContaining(
+      'a newer version wrote it: run that version of fleetkeeper, or a newer one',
+    ),
+  };
+
+  function laterFile(): string {
+    const file = temporaryFile('state.db');
+    open(file).close();
+    const database = new Sqlite(file);
+    for (const later of ['FutureKind/default/a', 'FutureKind/default/b'])
+      database.run('INSERT INTO objects VALUES ($later, $record)', {
+        later,
+        record: JSON.stringify({ ...serviceRecord, key: later, kind: { later: 1 } }),
+      });
+    database.close();
+    return file;
+  }
+
+  test('is refused by who reads and who writes, with the version to run, and stays as it is', () => {
+    const file = laterFile();
+    const before = readFileSync(file);
+    expect(() => readState(file, systemRandom, owner)).toThrow(expect.objectContaining(refusal));
+    expect(() => open(file)).toThrow(expect.objectContaining(refusal));
+    // It would confirm the owner.
+    expect(() => open(file, 'laptop')).toThrow(expect.objectContaining(refusal));
+    expect(readFileSync(file)).toEqual(before);
+  });
+
+  test('is refused before its schema is migrated', () => {
+    const file = laterFile();
+    const database = new Sqlite(file);
+    withoutLaterTables(database);
+    database.run('PRAGMA user_version = 3');
+    database.close();
+    expect(() => open(file)).toThrow(expect.objectContaining(refusal));
+    expect(() => readState(file, systemRandom, owner)).toThrow(expect.objectContaining(refusal));
+    const after = new Sqlite(file);
+    expect(after.version()).toBe(3);
+    after.close();
+  });
+});
+
 test('what a later version has added to the part of a kind is kept', () => {
   const record = { ...serviceRecord, kind: { ...serviceRecord.kind, later: 1 } };
   const { record: read } = readBookkeeping(trainer, record.uid, { bookkeeping: written(record) }, key);
