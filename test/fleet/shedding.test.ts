@@ -14,6 +14,7 @@ import {
 } from '../support/processes/fleet.ts';
 import { fleetOf } from '../support/processes/replicas.ts';
 import { nowMs, sleep, temporaryFolder } from '../support/processes/processes.ts';
+import { world as ways } from '../support/world.ts';
 
 const each = 13_500;
 const minuteMs = 60_000;
@@ -291,4 +292,30 @@ testOnClock('what is stopped comes before anything new, whatever its priority', 
   await fleet.write('new.yaml', [service('new', {}, priority(1000))]);
   const { message } = await fleet.until('ContainerService/new', 'Ready', 'False', 'BudgetExceeded');
   expect(message).toMatch(/and ContainerService web, which comes first, needs /);
+});
+
+testOnClock('a clock that is ahead by days for a while stops nothing, and leaves nothing spent', async () => {
+  const { fleet, paused, status } = await world();
+  const days = 14 * 24 * 60 * minuteMs;
+  await fleet.write('budget.yaml', [budget(0, { limits: { monthlyMicros: 100 * each } })]);
+  await fleet.write('web.yaml', [service('low', {}, priority(1)), service('high', {}, priority(2))]);
+  fleet.run();
+  await fleet.untilReady(3);
+  await sleep(2 * minuteMs);
+  ways.network?.putClocks(days);
+  await later('it counts the time ahead', async () => (await status()).spentMicros > 100 * each);
+  await fleet.until('Budget/team', 'WithinBudget', 'False', 'Exceeded');
+  await sleep(10 * minuteMs);
+  expect(await paused()).toEqual([]);
+  expect(await fleet.condition('Budget/team', 'Shedding')).toMatchObject({
+    status: 'False',
+    reason: 'NothingShed',
+    message: expect.stringContaining('nobody observed') as string,
+  });
+  ways.network?.putClocks(0);
+  await later('it counts what was spent', async () => (await status()).spentMicros < each);
+  await fleet.until('Budget/team', 'WithinBudget', 'True', 'WithinLimits');
+  expect((await status()).days).toHaveLength(1);
+  const ofAccount: Json = (await fleet.records()).get('Account/default')?.status;
+  expect(ofAccount.spentMicros).toBeLessThan(each);
 });

@@ -1246,7 +1246,7 @@ export const brokenRules: readonly BrokenRule[] = [
     item: 'BI8',
     breaks: 'a clock that goes back takes something from what was spent',
     file: 'engine/plan/tally.ts',
-    line: 'if (passedMs <= 0) return setBack(before, read, timeZone);',
+    line: 'if (passedMs <= 0) return setBack(before, read, rules);',
     becomes:
       'if (passedMs <= 0) return { ...before, ...read, spent: before.spent + before.burnMicros * BigInt(passedMs) };',
     test: 'unit/engine/plan/tally',

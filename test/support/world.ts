@@ -89,6 +89,8 @@ export interface SimulatedWays {
   /** `host` answers at the endpoints of all services. */
   openEndpoints(this: void, host: SimulatedHost): void;
   fetch(this: void, url: string, init?: RequestInit): Promise<Response>;
+  /** The wall clocks of all processes, but not those of the test and of control planes. */
+  putClocks(this: void, aheadMs: number): void;
   openCluster(
     create: (options: {
       readonly port: number;

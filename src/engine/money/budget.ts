@@ -3,6 +3,7 @@ import { sameValue } from '../../base/index.ts';
 import { parseObjectKey, type BudgetTerms, type ObjectKey, type ShedOrder } from '../../resources/index.ts';
 import {
   microsOf,
+  observedMicros,
   passedLimits,
   reached,
   roomOf,
@@ -47,6 +48,8 @@ export class Budget {
   #tally: Tally | undefined;
   /** Of the month, in whole micro-USD. */
   spentMicros = 0n;
+  /** The part of it that somebody observed. */
+  observedMicros = 0n;
   burn = 0n;
   /** Beside the burn: what is reserved for members, or kept for them. */
   held = 0n;
@@ -101,6 +104,7 @@ export class Budget {
   set tally(tally: Tally | undefined) {
     this.#tally = tally;
     this.spentMicros = microsOf(tally?.spent ?? 0n);
+    this.observedMicros = tally ? observedMicros(tally) : 0n;
   }
 
   get waitingCount(): number {

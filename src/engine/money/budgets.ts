@@ -210,6 +210,7 @@ export class Budgets {
       burnMicros: scope.of === 'account' ? this.#about.costsOf(handle).micros : budget.burn,
       reservedMicros: own,
       spentMicros: budget.spentMicros,
+      observedMicros: budget.observedMicros,
       monthLeftMs: monthEnd(now, timeZone) - now,
       balanceMicros: balance === undefined ? undefined : BigInt(Math.floor(balance)),
     };

@@ -17,9 +17,9 @@ import type { Accounts } from '../accounts.ts';
 import type { Fleet } from '../fleet/fleet.ts';
 import type { Kinds, ShedWay } from '../kind.ts';
 import {
-  passedLimits,
   priorityOf,
   protectedReason,
+  sheddingLimits,
   type BudgetFigures,
   type SheddingInputs,
   type Claim,
@@ -133,7 +133,7 @@ export class Shedding {
     const isNeeded =
       (before?.orders.length ?? 0) > 0 ||
       before?.returning !== undefined ||
-      (figures !== undefined && passedLimits(terms, figures).length > 0);
+      (figures !== undefined && sheddingLimits(terms, figures).length > 0);
     return {
       terms,
       figures,

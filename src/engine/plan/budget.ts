@@ -22,6 +22,8 @@ export interface BudgetFigures {
   readonly reservedMicros: bigint;
   /** In this month, in whole micro-USD. */
   readonly spentMicros: bigint;
+  /** The part of it that somebody observed. Absent: all of it. */
+  readonly observedMicros?: bigint;
   /** Milliseconds until the month ends. */
   readonly monthLeftMs: number;
   /** Of the account, for a budget of one. Undefined if it can't be read. */
@@ -82,6 +84,12 @@ export function passedLimits(terms: BudgetTerms, figures: BudgetFigures): LimitN
   )
     passed.push('runway');
   return passed;
+}
+
+/** Of these, those for which something may be stopped: time that nobody observed stops nothing. */
+export function sheddingLimits(terms: BudgetTerms, figures: BudgetFigures): LimitName[] {
+  const { spentMicros, observedMicros = spentMicros } = figures;
+  return passedLimits(terms, { ...figures, spentMicros: observedMicros });
 }
 
 /** The highest of the warning thresholds (per cent) that is reached. */

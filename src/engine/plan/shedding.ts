@@ -1,5 +1,6 @@
 /**
- * What is stopped for a budget with `mode: Shed`, and when it comes back. Pure. What runs counts, and not what is only reserved.
+ * What is stopped for a budget with `mode: Shed`, and when it comes back. Pure. What runs counts, and not what is only reserved. Of a
+ * month, what somebody observed counts: a clock that is ahead, or a process that was down, stops nothing by itself.
  *
  *     Within ── a limit is passed ──> Exceeded ── graceMinutes ──> Shedding ── within again ──> Resuming ── all is back ──> Within
  *       ^───────── within again ─────────┘            ^──────────────── a limit is passed, graceMinutes ──────┘
@@ -31,7 +32,7 @@ import type {
   SparedObject,
   StoredShedding,
 } from '../../resources/index.ts';
-import { passedLimits, roomOf, type BudgetFigures } from './budget.ts';
+import { passedLimits, roomOf, sheddingLimits, type BudgetFigures } from './budget.ts';
 
 export interface ShedReplicas {
   /** So many it is to have without an order, and at least. */
@@ -98,6 +99,8 @@ export interface SheddingPlan {
   readonly kept: readonly { readonly text: string; readonly obstacle: string }[];
   /** A limit is passed for long enough, and nothing is left that may be stopped. */
   readonly isBlocked: boolean;
+  /** A limit is passed only with what was spent while nobody observed it. */
+  readonly isAssumed?: boolean;
   /** The period of grace begins with this plan. */
   readonly isNew: boolean;
   /** Unix milliseconds: when the period of grace ends, or what was shed last may come back. */
@@ -125,9 +128,8 @@ export function planShedding(inputs: SheddingInputs): SheddingPlan {
   const { terms, figures, before = nothingShed } = inputs;
   const kept = withoutEnded(inputs, before);
   if (!figures) return idle(kept, kept.orders.length > 0 ? phaseOf(kept) : 'Within', minuteMs);
-  return passedLimits(terms, figures).length > 0
-    ? exceeded(inputs, figures, kept)
-    : within(inputs, figures, kept);
+  if (sheddingLimits(terms, figures).length > 0) return exceeded(inputs, figures, kept);
+  return { ...within(inputs, figures, kept), isAssumed: passedLimits(terms, figures).length > 0 };
 }
 
 function phaseOf({ exceededSince }: StoredShedding): SheddingPhase {
@@ -319,7 +321,7 @@ function enough(
 ): Pick<SheddingPlan, 'list' | 'isNotEnough'> {
   let burnMicros = figures.burnMicros;
   const list: ShedMember[] = [];
-  const isPassed = () => passedLimits(terms, { ...figures, burnMicros }).length > 0;
+  const isPassed = () => sheddingLimits(terms, { ...figures, burnMicros }).length > 0;
   for (const member of candidates) {
     if (!isPassed()) break;
     list.push(member);

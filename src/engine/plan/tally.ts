@@ -5,8 +5,19 @@
  * |-------------------------------------------|--------------------------------------------------------------|
  * | up to ten minutes                         | spent, at the burn of the first of them                      |
  * | longer: a process was down, a clock jumped | the same, and also as estimated                              |
- * | time went back                            | nothing; by more than a day into an earlier month: that one continues |
+ * | time went back                            | nothing                                                      |
+ * | it went back by more than a day           | nothing, and what was counted of a time that lies ahead now is taken back |
  * | a month ends                              | what is before counts in that month; the next begins at zero |
+ *
+ * What is taken back, when a clock was ahead by more than a day and is set back:
+ *
+ * | the clock is now                          | what counts                                                  |
+ * |-------------------------------------------|--------------------------------------------------------------|
+ * | within the last jump of more than a day   | what counted before the jump, and the time since then as estimated, at the burn before it |
+ * | elsewhere in the same month               | the days until today; of today, less its rest at the burn of the last read |
+ * | in an earlier month                       | the same days of that month; `since` is now                  |
+ *
+ * A process that was down for days looks like a jump. While the clock is not set back into that time, all of it counts.
  *
  * Amounts are micro-USD times milliseconds, so nothing is lost to rounding.
  *
@@ -35,6 +46,16 @@ export interface Tally {
   readonly balanceMicros: bigint | undefined;
   /** By date, oldest first. */
   readonly days: ReadonlyMap<string, bigint>;
+  /** The last time of more than a day between two reads. */
+  readonly jump: Jump | undefined;
+}
+
+/** What was counted before it. */
+export interface Jump extends Omit<Tally, 'days' | 'jump'> {
+  /** Of its first day, as far as that was counted. */
+  readonly today: bigint;
+  /** Unix milliseconds of the read after it. */
+  readonly until: number;
 }
 
 export interface TallyRead {
@@ -73,14 +94,21 @@ export function countingRules(
 
 export function firstTally({ at, burnMicros, balanceMicros }: TallyRead, timeZone: string): Tally {
   const { date } = dayAt(at, timeZone);
-  const none = { spent: 0n, estimated: 0n, unattributed: 0n, days: new Map<string, bigint>() };
+  const none = {
+    spent: 0n,
+    estimated: 0n,
+    unattributed: 0n,
+    days: new Map<string, bigint>(),
+    jump: undefined,
+  };
   return { month: monthOf(date), since: at, at, burnMicros, balanceMicros, ...none };
 }
 
 /** With the time until the read. */
-export function tallied(before: Tally, read: TallyRead, { timeZone, gapMs, mostDays }: TallyRules): Tally {
+export function tallied(before: Tally, read: TallyRead, rules: TallyRules): Tally {
+  const { timeZone, gapMs, mostDays } = rules;
   const passedMs = read.at - before.at;
-  if (passedMs <= 0) return setBack(before, read, timeZone);
+  if (passedMs <= 0) return setBack(before, read, rules);
   const isGap = passedMs > gapMs;
   let tally = before;
   let from = before.at;
@@ -100,17 +128,49 @@ export function tallied(before: Tally, read: TallyRead, { timeZone, gapMs, mostD
   if (monthOf(date) > tally.month) tally = nextMonth(tally, monthOf(date), read.at);
   for (const day of [...days.keys()].slice(0, Math.max(0, days.size - mostDays))) days.delete(day);
   const unattributed = tally.unattributed + notShown(before, read, BigInt(passedMs));
-  return { ...tally, ...read, days, unattributed };
+  const jump = passedMs > dayMs ? jumpFrom(before, read.at, timeZone) : before.jump;
+  return { ...tally, ...read, days, unattributed, jump };
 }
 
-/** A clock that was far ahead for a while: what follows counts in the month of now, with what its days have. */
-function setBack(before: Tally, read: TallyRead, timeZone: string): Tally {
-  const { date } = dayAt(read.at, timeZone);
+function jumpFrom(before: Tally, until: number, timeZone: string): Jump {
+  const { days, month, since, spent, estimated, unattributed, at, burnMicros, balanceMicros } = before;
+  const counted = { month, since, spent, estimated, unattributed, at, burnMicros, balanceMicros };
+  return { ...counted, until, today: days.get(dayAt(at, timeZone).date) ?? 0n };
+}
+
+/** After more than a day, nothing remains of a time that is ahead now: the table above. */
+function setBack(before: Tally, read: TallyRead, rules: TallyRules): Tally {
+  const { jump } = before;
+  if (before.at - read.at <= dayMs) return { ...before, ...read };
+  const isWithin = jump && read.at < jump.until && read.at >= jump.at - dayMs;
+  return isWithin ? backInJump(before, jump, read, rules) : untilNow(before, read, rules.timeZone);
+}
+
+function backInJump({ days: all }: Tally, jump: Jump, read: TallyRead, rules: TallyRules): Tally {
+  const { today, until: _, ...counted } = jump;
+  const { date } = dayAt(jump.at, rules.timeZone);
+  const days = new Map([...all].filter(([each]) => each < date));
+  if (today > 0n) days.set(date, today);
+  // What nobody observed at this time is a gap, however short it is.
+  return tallied({ ...counted, days, jump: undefined }, read, { ...rules, gapMs: 0 });
+}
+
+function untilNow(before: Tally, read: TallyRead, timeZone: string): Tally {
+  const { date, until } = dayAt(read.at, timeZone);
   const month = monthOf(date);
-  if (before.at - read.at <= dayMs || month >= before.month) return { ...before, ...read };
   const days = new Map([...before.days].filter(([each]) => each <= date));
+  const today = days.get(date);
+  if (today !== undefined) {
+    const rest = before.burnMicros * BigInt(until - read.at);
+    days.set(date, today > rest ? today - rest : 0n);
+  }
   const spent = [...days].reduce((sum, [each, amount]) => (monthOf(each) === month ? sum + amount : sum), 0n);
-  return { ...before, ...read, month, since: read.at, spent, estimated: 0n, unattributed: 0n, days };
+  const kept = { ...before, ...read, month, spent, days, jump: undefined };
+  if (month < before.month) return { ...kept, since: read.at, estimated: 0n, unattributed: 0n };
+  const taken = before.spent > spent ? before.spent - spent : 0n;
+  const estimated = before.estimated > taken ? before.estimated - taken : 0n;
+  const unattributed = before.balanceMicros === undefined ? 0n : before.unattributed + taken;
+  return { ...kept, since: Math.min(before.since, read.at), estimated, unattributed };
 }
 
 function nextMonth(tally: Tally, month: string, since: number): Tally {
@@ -133,8 +193,28 @@ export function microsOf(amount: bigint): bigint {
   return amount / hourMs;
 }
 
-export function storedTally(tally: Tally): StoredTally {
-  const { month, since, at, spent, estimated, unattributed, burnMicros, balanceMicros, days } = tally;
+/**
+ * The part of `spent` that somebody observed: without what is estimated. Of that, what the balance of an account has lost as well is
+ * observed. In whole micro-USD.
+ */
+export function observedMicros({ spent, estimated, unattributed, balanceMicros }: Tally): bigint {
+  if (balanceMicros === undefined) return microsOf(spent - estimated);
+  const unseen = unattributed < 0n ? -unattributed : 0n;
+  return microsOf(spent - (unseen < estimated ? unseen : estimated));
+}
+
+export function storedTally({ days, jump, ...counted }: Tally): StoredTally {
+  return {
+    ...storedCount(counted),
+    days: Object.fromEntries([...days].map(([date, amount]) => [date, String(amount)])),
+    ...(jump ? { jump: { ...storedCount(jump), today: String(jump.today), until: jump.until } } : {}),
+  };
+}
+
+type Counted = Omit<Tally, 'days' | 'jump'>;
+
+function storedCount(counted: Counted): Omit<StoredTally, 'days' | 'jump'> {
+  const { month, since, at, spent, estimated, unattributed, burnMicros, balanceMicros } = counted;
   return {
     month,
     since,
@@ -144,25 +224,31 @@ export function storedTally(tally: Tally): StoredTally {
     unattributed: String(unattributed),
     burnMicros: String(burnMicros),
     ...(balanceMicros === undefined ? {} : { balanceMicros: String(balanceMicros) }),
-    days: Object.fromEntries([...days].map(([date, amount]) => [date, String(amount)])),
   };
 }
 
-export function readTally(stored: StoredTally): Tally {
-  const { balanceMicros: balance, days } = stored;
+export function readTally({ days, jump, ...counted }: StoredTally): Tally {
   return {
-    month: stored.month,
-    since: stored.since,
-    at: stored.at,
-    spent: BigInt(stored.spent),
-    estimated: BigInt(stored.estimated),
-    unattributed: BigInt(stored.unattributed),
-    burnMicros: BigInt(stored.burnMicros),
-    balanceMicros: balance === undefined ? undefined : BigInt(balance),
+    ...readCount(counted),
     days: new Map(
       Object.entries(days)
         .toSorted(([left], [right]) => (left < right ? -1 : 1))
         .map(([date, amount]) => [date, BigInt(amount)]),
     ),
+    jump: jump && { ...readCount(jump), today: BigInt(jump.today), until: jump.until },
+  };
+}
+
+function readCount(stored: Omit<StoredTally, 'days' | 'jump'>): Counted {
+  const { month, since, at, balanceMicros: balance } = stored;
+  return {
+    month,
+    since,
+    at,
+    spent: BigInt(stored.spent),
+    estimated: BigInt(stored.estimated),
+    unattributed: BigInt(stored.unattributed),
+    burnMicros: BigInt(stored.burnMicros),
+    balanceMicros: balance === undefined ? undefined : BigInt(balance),
   };
 }

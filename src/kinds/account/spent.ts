@@ -10,7 +10,8 @@
  * Between two stored counts the burn is the same. So each pass counts anew from the stored one, and nothing else is remembered.
  *
  * Failure cases. No read: the count stays as it is. A manager that was not running, or a clock that was put forward: the time counts at
- * the last burn, and as estimated. A clock that was set back adds nothing. A lost record: the month begins anew, and `since` shows it.
+ * the last burn, and as estimated. A clock that was set back adds nothing; by more than a day, it takes back what lies ahead now. A lost
+ * record: the month begins anew, and `since` shows it.
  */
 import { rfc3339 } from '../../base/index.ts';
 import {

@@ -74,7 +74,10 @@ function look({
   };
 }
 
-/** The amounts grow with each read. They are stored once a minute, when the burn changes, and at the end. `nowMs`: the newest read is older. */
+/**
+ * The amounts grow with each read. They are stored once a minute, when the burn changes, when the clock was set back, and at the end.
+ * `nowMs`: the newest read is older.
+ */
 function fresh(
   now: Tally | undefined,
   stored: Tally | undefined,
@@ -82,7 +85,7 @@ function fresh(
   isEnd: boolean,
 ): Tally | undefined {
   if (!now || !stored) return now ?? stored;
-  const isSame = now.burnMicros === stored.burnMicros && now.month === stored.month;
+  const isSame = now.burnMicros === stored.burnMicros && now.month === stored.month && now.at >= stored.at;
   return isSame && !isEnd && nowMs - stored.at < storedAfterMs ? stored : now;
 }
 

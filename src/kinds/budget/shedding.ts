@@ -14,6 +14,8 @@ import type { BudgetState } from './state.ts';
 
 const mostShown = 50;
 const mostListed = 20;
+const assumed =
+  'monthlyMicros is passed only with time that nobody observed (estimatedMicros); that stops nothing';
 
 export function observedShedding(shedding: SheddingPlan | undefined): Record<string, unknown> {
   const orders = shedding?.state.orders ?? [];
@@ -45,7 +47,7 @@ export function sheddingCondition({
   ];
   switch (phase) {
     case 'Within':
-      return statement('NothingShed', '');
+      return statement('NothingShed', shedding.isAssumed ? assumed : '');
     case 'Exceeded': {
       const at = dueAt === undefined ? '' : `at ${rfc3339(dueAt)}: `;
       return statement('SheddingSoon', `${at}${listText(shedding)}`);

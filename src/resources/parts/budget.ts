@@ -103,6 +103,8 @@ export interface StoredTally {
   readonly balanceMicros?: string | undefined;
   /** By date. */
   readonly days: Readonly<Record<string, string>>;
+  /** What was counted before the last time of more than a day between two reads. */
+  readonly jump?: (Omit<StoredTally, 'days' | 'jump'> & { today: string; until: number }) | undefined;
 }
 
 /** What a budget is doing about a limit that is passed, as it is stored (engine/plan/shedding.ts). Times in Unix milliseconds. */

@@ -4,7 +4,7 @@ import { z } from 'zod';
 export const storedAmount = z.string().regex(/^-?\d{1,40}$/);
 
 /** Amounts are micro-USD times milliseconds (engine/plan/tally.ts). */
-export const storedTally = z.object({
+const storedCount = z.object({
   month: z.string(),
   /** Unix milliseconds. */
   since: z.number(),
@@ -14,5 +14,9 @@ export const storedTally = z.object({
   unattributed: storedAmount,
   burnMicros: storedAmount,
   balanceMicros: storedAmount.optional(),
+});
+
+export const storedTally = storedCount.extend({
   days: z.record(z.string(), storedAmount),
+  jump: storedCount.extend({ today: storedAmount, until: z.number() }).optional(),
 });

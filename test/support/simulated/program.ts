@@ -52,7 +52,7 @@ export class SimulatedProgram implements Program {
     const { time, pid } = parts;
     this.#parts = parts;
     this.pid = pid;
-    this.#life = new Life(time.scheduler, () => time.wallMs, pid * 1000);
+    this.#life = new Life(time.scheduler, () => time.wallMs + time.aheadMs, pid * 1000);
     const context = this.#context(environment);
     this.#life.after(startMs, () => {
       runCommandLine(args, context).then(

@@ -28,6 +28,8 @@ const diskWork = /^(FSReq|CloseReq|FileHandle)/;
 
 export class SimulatedTime {
   readonly scheduler: Scheduler;
+  /** So much later is it by the clock of each process. */
+  aheadMs = 0;
   /** Called before time moves again: the test may have done something. */
   onMoving: () => void = () => {};
   readonly #epochMs: number;

@@ -103,6 +103,9 @@ export const simulatedWorld: World = {
     open: (host) => here().network.open(host),
     openEndpoints: (host) => here().network.openEndpoints(host),
     fetch: (url, init) => here().network.fetch(url, init),
+    putClocks: (aheadMs) => {
+      here().time.aheadMs = aheadMs;
+    },
     openCluster: (create) => {
       const { network, clock } = here();
       const random = stream(seed, 'cluster');

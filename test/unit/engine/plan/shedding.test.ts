@@ -52,6 +52,8 @@ class World {
   terms: BudgetTerms;
   /** What is not among the members. */
   rest = 0n;
+  spent = 0n;
+  observed: bigint | undefined;
   readable = true;
   reserved = 0n;
   readonly all = new Map<string, ShedMember>();
@@ -81,7 +83,8 @@ class World {
     const figures: BudgetFigures = {
       burnMicros: this.burn(),
       reservedMicros: this.reserved,
-      spentMicros: 0n,
+      spentMicros: this.spent,
+      ...(this.observed === undefined ? {} : { observedMicros: this.observed }),
       monthLeftMs: 10 * 86_400_000,
       balanceMicros: undefined,
     };
@@ -146,6 +149,16 @@ describe('the period of grace', () => {
     expect(world.plan()).toMatchObject({ phase: 'Within' });
     world.pass(60);
     expect(world.shed()).toEqual([]);
+  });
+
+  test('what was spent while nobody observed it stops nothing, and is reported', () => {
+    const world = new World(25, [member('a')]);
+    world.terms = termsOf({ monthlyMicros: 100 });
+    Object.assign(world, { spent: 150n, observed: 100n });
+    expect(world.pass(60)).toMatchObject({ phase: 'Within', isAssumed: true });
+    expect(world.shed()).toEqual([]);
+    world.observed = 101n;
+    expect(world.plan()).toMatchObject({ phase: 'Exceeded', isNew: true });
   });
 
   test('it begins anew when the limit was kept in between', () => {

@@ -3,6 +3,7 @@ import { describe, expect, test } from 'vitest';
 import {
   firstTally,
   microsOf,
+  observedMicros,
   readTally,
   storedTally,
   tallied,
@@ -146,4 +147,107 @@ test('a clock that was a year ahead for one read does not stop the months', () =
   ])
     tally = tallied(tally, read(at(text), 1_000_000n), rules);
   expect([tally.month, microsOf(tally.spent)]).toEqual(['2027-01', 1_000_000n]);
+});
+
+describe('a clock that was ahead by days, and is set back', () => {
+  const hour = 1_000_000n;
+  const count = (tally: Tally) => ({
+    month: tally.month,
+    spent: Number(microsOf(tally.spent)),
+    estimated: Number(microsOf(tally.estimated)),
+    days: [...tally.days].map(([date, amount]) => [date, Number(microsOf(amount))]),
+  });
+  const after = (tally: Tally, ...texts: readonly string[]) =>
+    texts.reduce((sum, text) => tallied(sum, read(at(text), hour, sum.balanceMicros), rules), tally);
+  const begun = (balance?: bigint) =>
+    [...Array.from({ length: 13 }).keys()]
+      .slice(1)
+      .reduce(
+        (sum, index) =>
+          tallied(sum, read(at('2026-11-05T10:00:00Z') + index * 600_000, hour, balance), rules),
+        firstTally(read(at('2026-11-05T10:00:00Z'), hour, balance), 'UTC'),
+      );
+
+  test('leaves nothing of the time in between, within the same month', () => {
+    const ahead = after(begun(), '2026-11-25T12:00:00Z', '2026-11-25T12:00:08Z');
+    expect(count(ahead).spent).toBeGreaterThan(400_000_000);
+    const back = after(ahead, '2026-11-05T12:30:00Z', '2026-11-05T12:31:00Z');
+    expect(count(back)).toEqual({
+      month: '2026-11',
+      spent: 2_516_666,
+      estimated: 500_000,
+      days: [['2026-11-05', 2_516_666]],
+    });
+    expect(back.since).toBe(at('2026-11-05T10:00:00Z'));
+  });
+
+  test('also when the process began anew in between', () => {
+    const stored = (tally: Tally) => readTally(JSON.parse(JSON.stringify(storedTally(tally))));
+    const ahead = stored(after(begun(), '2026-11-25T12:00:00Z', '2026-11-25T12:00:08Z'));
+    expect(count(after(ahead, '2026-11-05T12:01:00Z')).spent).toBe(2_016_666);
+  });
+
+  test('also when it was a moment too fast before', () => {
+    const ahead = after(begun(), '2026-11-25T12:00:00Z');
+    const back = after(ahead, '2026-11-05T11:59:00Z');
+    expect(count(back)).toMatchObject({ spent: 2_000_000, estimated: 0 });
+  });
+
+  test('over the begin of a month and of a year', () => {
+    const ahead = after(begun(), '2027-11-25T12:00:00Z', '2027-11-25T12:10:00Z');
+    const back = after(ahead, '2026-11-05T12:10:00Z');
+    expect(count(back)).toMatchObject({ month: '2026-11', spent: 2_166_666 });
+    expect(back.since).toBe(at('2026-11-05T10:00:00Z'));
+  });
+
+  test('in two steps, to which only the second one is known', () => {
+    const ahead = after(begun(), '2026-11-15T12:00:00Z', '2026-11-25T12:00:00Z');
+    const back = after(ahead, '2026-11-05T12:00:00Z');
+    expect(count(back)).toEqual({
+      month: '2026-11',
+      spent: 2_000_000,
+      estimated: 0,
+      days: [['2026-11-05', 2_000_000]],
+    });
+  });
+
+  test('as it was stored by a version that did not know of that', () => {
+    const { jump: _, ...stored } = storedTally(after(begun(), '2026-11-25T12:00:00Z'));
+    const back = after(readTally(stored), '2026-11-05T12:00:00Z');
+    expect(count(back)).toMatchObject({ spent: 2_000_000, estimated: 0 });
+  });
+
+  test('does not change what a process that was down has not observed', () => {
+    const later = after(begun(), '2026-11-08T12:00:00Z', '2026-11-08T13:00:00Z');
+    const back = after(later, '2026-11-08T12:30:00Z');
+    expect(count(back).spent).toBe(75_000_000);
+    const twoDays = after(later, '2026-11-11T13:00:00Z', '2026-11-09T13:00:00Z');
+    expect(count(twoDays).spent).toBe(99_000_000);
+  });
+
+  test('shows what the balance lost beside that as before', () => {
+    const ahead = after(begun(50_000_000n), '2026-11-25T12:00:00Z');
+    expect(ahead.unattributed).toBeLessThan(-400_000_000n * BigInt(hourMs));
+    expect(microsOf(after(ahead, '2026-11-05T12:00:00Z').unattributed)).toBe(-2_000_000n);
+  });
+});
+
+describe('what somebody observed of what was spent', () => {
+  const first = firstTally(read(at('2026-11-10T00:00:00Z'), 1_000_000n), 'UTC');
+  const seen = tallied(first, read(first.at + 600_000, 1_000_000n), rules);
+
+  test('is without what is estimated', () => {
+    const later = tallied(seen, read(seen.at + 10 * hourMs, 1_000_000n), rules);
+    expect([microsOf(later.spent), observedMicros(later)]).toEqual([10_166_666n, 166_666n]);
+  });
+
+  test.each([
+    ['all of it', 20_000_000n, 10_000_000n],
+    ['a part', 96_000_000n, 4_000_000n],
+    ['nothing', 100_000_000n, 0n],
+  ])('is also what the balance lost: %s', (_, then, observed) => {
+    const known = firstTally(read(first.at, 1_000_000n, 100_000_000n), 'UTC');
+    const later = tallied(known, read(first.at + 10 * hourMs, 1_000_000n, then), rules);
+    expect(observedMicros(later)).toBe(observed);
+  });
 });
