@@ -194,6 +194,8 @@ export interface ShedWay {
   readonly savesMicros: bigint;
   /** Of an object that owns replicas: how many are wanted, and at least. */
   readonly replicas?: { readonly wanted: number; readonly least: number };
+  /** Of such an object: so many replicas are not leaving. */
+  readonly staying?: number;
 }
 
 /** An object that owns others, as its children follow from it. */

@@ -197,6 +197,39 @@ testOnClock(
   },
 );
 
+testOnClock(
+  'a fleet whose replicas are all protected keeps them, and does not hold up what else may be stopped',
+  async () => {
+    const { plane, fleet, paused, status, limit } = await world();
+    await limit(1000 * each, { shed: { graceMinutes: 1, maxPerMinute: 100, resumeAfterMinutes: 3 } });
+    await fleet.write('llm.yaml', [
+      fleetOf('llm', { replicas: 3, minReplicas: 1 }),
+      fleetOf('other', { replicas: 2, minReplicas: 0 }),
+    ]);
+    await fleet.write('web.yaml', [service('web'), service('more')]);
+    fleet.run();
+    for (const name of ['llm', 'other']) await fleet.until(`ServiceFleet/${name}`, 'Ready', 'True');
+    await until(fleet, 'ContainerService/web', 'True', 'Running');
+    for (const name of ['llm-0', 'llm-1', 'llm-2', 'other-0', 'other-1']) {
+      const { id } = await plane.service(name);
+      await plane.call('POST', `/api/services/${id}/activity`, { id: randomUUID(), name: 'by hand' });
+    }
+    const { services } = await plane.account();
+    await limit(each, { shed: { graceMinutes: 1, maxPerMinute: 100, resumeAfterMinutes: 3 } });
+    const startMs = nowMs();
+    await later('the stops', async () => (await paused()).length === 2);
+    expect(nowMs() - startMs).toBeLessThan(5 * minuteMs);
+    await fleet.until('Budget/team', 'Stalled', 'True', 'ShedBlocked', patient);
+    const { message } = (await fleet.condition('Budget/team', 'Stalled')) ?? {};
+    expect(message).toContain('ServiceFleet llm (its replicas that drain are protected)');
+    await sleep(20 * minuteMs);
+    const after = (await plane.account()).services;
+    expect(after.map(({ name }: Json) => name)).toEqual(services.map(({ name }: Json) => name));
+    expect(await paused()).toEqual(['more', 'web']);
+    expect((await status()).shedObjects).toBe(4);
+  },
+);
+
 testOnClock.each([
   [
     'an exemption',

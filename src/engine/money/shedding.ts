@@ -63,6 +63,19 @@ interface Owned {
 /** Waits that keep a service from being stopped. */
 const refusals: ReadonlySet<string> = new Set([protectedReason, 'OutsideWindow']);
 
+/** Why it can't be stopped, as its own pass has found out. Of what owns replicas: once those drain that the order wants fewer. */
+function refusalOf(
+  { report }: ObjectRecord,
+  { obstacle, staying }: ShedWay,
+  order: ShedOrder | undefined,
+): string | undefined {
+  const reason = report?.pending?.reason;
+  if (reason === undefined) return undefined;
+  if (staying === undefined) return refusals.has(reason) ? (obstacle ?? reason) : undefined;
+  const isBegun = order?.replicas !== undefined && staying <= order.replicas;
+  return isBegun && reason === 'ReplicasProtected' ? 'its replicas that drain are protected' : undefined;
+}
+
 export class Shedding {
   readonly #options: SheddingOptions;
   readonly #host: SheddingHost;
@@ -192,7 +205,6 @@ export class Shedding {
     const now = burns?.length ?? 0;
     const total = (burns ?? []).reduce((sum, burn) => sum + burn, 0n);
     const replicas = way.replicas && { ...way.replicas, present, now };
-    const { pending } = record.report ?? {};
     return {
       object: key,
       uid,
@@ -206,7 +218,7 @@ export class Shedding {
       isStopping: way.isStopping,
       isAwaited: replicas ? now < Math.min(replicas.wanted, order?.replicas ?? replicas.wanted) : !way.isUp,
       isUnderWay: this.#options.store.openIntent(key) !== undefined,
-      refusal: pending && refusals.has(pending.reason) ? (way.obstacle ?? pending.reason) : undefined,
+      refusal: refusalOf(record, way, order),
       costMicros: order && !burns ? this.#host.costOf(record) : 0n,
     };
   }

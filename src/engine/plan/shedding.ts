@@ -14,7 +14,8 @@
  *
  * The list: fleets above their least number of replicas, then services; the lowest priority first, then the largest saving. A step is
  * one replica less, or one service stopped. What can't be stopped is passed over for five minutes, and what somebody has started for
- * a grace period. Nothing left of the list: ShedBlocked.
+ * a grace period. So is a fleet whose replicas that drain are protected: its limit stays, and they leave once their work ends. Nothing
+ * left of the list: ShedBlocked.
  *
  * | an order ends at once, when                                                                                    |
  * |----------------------------------------------------------------------------------------------------------------|

@@ -1,7 +1,8 @@
 /**
  * A fleet of which a budget wants fewer replicas (engine/plan/shedding.ts): a limit on the number that is wanted, never below the least
  * number of the document or its schedule. What drains, and when it is deleted, follows from the fleet's own rules. So protected
- * replicas stay, and a deletion waits for a disruption window.
+ * replicas stay, and a deletion waits for a disruption window. While only protected ones are left to drain (`ReplicasProtected`), the
+ * step is passed over for five minutes, and others are stopped.
  *
  * Not of fleets whose replicas would lose data with their deletion, or may be deleted whatever runs in them.
  */
@@ -26,6 +27,7 @@ export function shedFleet({ record, object, nowMs }: Subject): ShedWay {
     isUp: true,
     savesMicros: 0n,
     replicas: { wanted: count, least: leastReplicas(spec, nowMs) },
+    staying: record.kind.roster?.filter(({ phase }) => phase === 'wanted').length ?? count,
   };
 }
 
