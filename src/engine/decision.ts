@@ -32,6 +32,8 @@ export interface PassResult {
   readonly duplicates?: readonly DescribedDuplicate[];
   /** What is reported of the object once. */
   readonly news?: readonly ObjectNews[];
+  /** Only of a preview: steps of later passes that change what it costs. */
+  readonly follows?: readonly Step[];
   /** Only of a preview. */
   readonly foreseen?: Foreseen;
 }

@@ -367,7 +367,8 @@ export class Reconciler {
     }
     // A preview makes one observation, because no step is taken.
     const wake: Wake = isPreview ? { kind: 'never' } : wakeAfter(plan, account, clock.wallMs());
-    const more = { ...foreseen(this.#options, pass, plan), news: changed ? news : [] };
+    const follows = isPreview ? { follows: this.#options.money.follows(account, pass, plan) } : {};
+    const more = { ...foreseen(this.#options, pass, plan), ...follows, news: changed ? news : [] };
     return { plan, wake, statusChanged: changed, removed: false, duplicates, ...more };
   }
 

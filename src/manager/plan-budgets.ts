@@ -1,6 +1,6 @@
 /** What a plan would change in the budgets: before and after all that is wanted, what waits for them included. Pure. */
 import type { BudgetNow, PassResult } from '../engine/index.ts';
-import { clampedMicros, increasesOf, reached, type Plan } from '../engine/plan/index.ts';
+import { clampedMicros, increasesOf, reached, type Plan, type Step } from '../engine/plan/index.ts';
 import { entryOf } from '../reasons/index.ts';
 import { parseObjectKey, type ObjectKey } from '../resources/index.ts';
 import type { PlanBudget } from './preview.ts';
@@ -33,7 +33,7 @@ function linesOf(
   const { namespace, name } = parseObjectKey(key);
   const { burnMicros, spentMicros, monthLeftMs, balanceMicros } = figures;
   const members = [...results].filter(([each]) => counts(each));
-  const delta = members.reduce((sum, [, { plan }]) => sum + increasesOf(plan), 0n);
+  const delta = members.reduce((sum, [, result]) => sum + changeOf(result), 0n);
   const then = burnMicros + delta > 0n ? burnMicros + delta : 0n;
   const forecast = (burn: bigint) => spentMicros + (burn * BigInt(Math.floor(monthLeftMs))) / hourMs;
   const waiting = members
@@ -105,9 +105,9 @@ function eachOf(
   members: readonly (readonly [ObjectKey, PassResult])[],
 ): { readonly now: Costs; readonly after: Costs } {
   const after = new Map(now);
-  for (const [key, { plan }] of members) {
+  for (const [key, { plan, follows }] of members) {
     if (plan.kind !== 'arrange') {
-      const micros = afterMicros(plan);
+      const micros = afterMicros(plan, follows);
       if (micros !== undefined) after.set(key, micros);
       continue;
     }
@@ -125,10 +125,16 @@ function placeOf(key: ObjectKey): string {
   return `${namespace}/${name}`;
 }
 
+/** In the end: a service that is created, and then stopped, costs less than while it runs. */
+function changeOf({ plan, follows = [] }: PassResult): bigint {
+  const costs = follows.flatMap(({ cost }) => cost ?? []);
+  return costs.reduce((sum, cost) => sum + cost.afterMicros - cost.beforeMicros, increasesOf(plan));
+}
+
 /** Undefined: its cost stays, or is not known. */
-function afterMicros(plan: Plan): bigint | undefined {
+function afterMicros(plan: Plan, follows: readonly Step[] = []): bigint | undefined {
   const steps = plan.kind === 'act' ? [plan.step, ...plan.later] : plan.kind === 'wait' ? plan.steps : [];
-  return steps.flatMap(({ cost }) => cost?.afterMicros ?? []).at(-1);
+  return [...steps, ...follows].flatMap(({ cost }) => cost?.afterMicros ?? []).at(-1);
 }
 
 function dearest(costs: Costs): bigint {

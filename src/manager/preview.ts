@@ -224,8 +224,8 @@ export function summarise(
   let unchanged = 0;
   let waiting = 0;
   const found: ShownDuplicate[] = [];
-  for (const [key, { plan, removed, leaves, duplicates = [] }] of [...results].sort(([left], [right]) =>
-    left < right ? -1 : 1,
+  for (const [key, { plan, follows = [], removed, leaves, duplicates = [] }] of [...results].sort(
+    ([left], [right]) => (left < right ? -1 : 1),
   )) {
     found.push(...duplicates.map((duplicate) => shownDuplicate(key, duplicate)));
     if (removed) {
@@ -247,10 +247,10 @@ export function summarise(
     } else if (plan.kind === 'arrange' || awaited === 'owner') {
       waiting += 1;
     } else if (plan.kind === 'act') {
-      for (const step of [plan.step, ...plan.later]) changes.push(change(key, step));
+      for (const step of [plan.step, ...plan.later, ...follows]) changes.push(change(key, step));
     } else if (plan.kind === 'wait' && awaited === 'change' && plan.steps.length > 0 && !stuck.has(key)) {
       // It waits for another object of the fleet, which this plan changes.
-      for (const step of plan.steps) changes.push(change(key, step));
+      for (const step of [...plan.steps, ...follows]) changes.push(change(key, step));
     } else if (plan.kind === 'in-sync' && plan.differences.length === 0) {
       unchanged += 1;
     } else if (plan.kind === 'wait' && plan.differences.length === 0 && plan.steps.length === 0) {

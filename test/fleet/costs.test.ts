@@ -72,6 +72,39 @@ test('what everything costs adds up to the account, whatever it is divided by', 
   expect(stdout).toMatch(/^BUDGET +MONTH +SPENT/m);
 });
 
+test('a plan of a service that is not to run has its stop, and costs nothing in the end', async () => {
+  const { plane, fleet } = await world();
+  const limits = { hourlyMicros: 20_000, perObjectHourlyMicros: 20_000 };
+  await fleet.write('budget.yaml', [
+    { apiVersion, kind: 'Budget', metadata: { name: 'all' }, spec: { namespace: true, limits } },
+  ]);
+  await fleet.write('web.yaml', [service('idle', { desiredState: 'Stopped' })]);
+  const { plan, code } = await fleet.plan('--max-cost-increase', '0');
+  expect(code).toBe(2);
+  expect(plan.changes.map(({ action, cost }: Json) => [action, cost?.deltaMicros])).toEqual([
+    ['create', each],
+    ['stop', -each],
+  ]);
+  expect(plan.cost).toMatchObject({ deltaHourlyMicros: 0, thenHourlyMicros: 0 });
+  expect(plan.cost.budgets).toMatchObject([
+    { limit: 'hourlyMicros', thenMicros: 0, verdict: 'ok', waiting: [] },
+    { limit: 'perObjectHourlyMicros', thenMicros: 0, verdict: 'ok', waiting: [] },
+  ]);
+  expect((await fleet.apply('--max-cost-increase', '0')).code).toBe(0);
+  expect((await plane.service('idle')).state).toBe('paused');
+  await fleet.write('web.yaml', [
+    service('idle', { desiredState: 'Stopped' }),
+    service('large', {
+      desiredState: 'Stopped',
+      resources: { gpuCount: 0, cpu: 2, memoryGb: 1 },
+    }),
+  ]);
+  // It runs until it is stopped.
+  const held = await fleet.plan();
+  expect(held.plan.held).toMatchObject([{ name: 'large', reason: 'BudgetExceeded', actions: ['create'] }]);
+  expect(held.plan.cost).toMatchObject({ deltaHourlyMicros: 0 });
+});
+
 test('two Accounts with keys of one account at the provider cost what that costs', async () => {
   const { plane, fleet, report } = await world();
   const [other, ...secrets] = account(plane.url) as [{ metadata: object }, ...object[]];

@@ -36,7 +36,7 @@ export function judgedResults(
     const verdict = policy.judge(subject);
     warnings.push(...verdict.warnings.map((finding) => warningOf(key, finding)));
     return verdict.denied.length > 0
-      ? [key, { ...result, plan: deniedHold(subject, verdict, plan) }]
+      ? [key, { ...result, plan: deniedHold(subject, verdict, plan), follows: [] }]
       : [key, result];
   });
   return { results: new Map(judged), warnings };

@@ -26,7 +26,7 @@ import { PriceBooks, type PriceMove } from './price-books.ts';
 import { Reservations } from './reservations.ts';
 import { SharedBalances } from './shared-balances.ts';
 import type { ShedFor } from './shedding.ts';
-import { withCosts } from './step-costs.ts';
+import { stopAfterCreation, withCosts } from './step-costs.ts';
 
 export interface MoneyOptions {
   readonly store: StateStore;
@@ -206,6 +206,13 @@ export class Money {
   priced(handle: AccountHandle | undefined, pass: Pass, plan: Plan): Plan {
     if (!handle || this.#options.mode !== 'preview') return plan;
     return withCosts(plan, pass, (pricing) => this.cost(handle, pricing));
+  }
+
+  /** What follows the plan of a preview and changes the cost. Nothing follows a plan that waits for more than other objects. */
+  follows(handle: AccountHandle | undefined, pass: Pass, plan: Plan): readonly Step[] {
+    const isDone = plan.kind === 'act' || (plan.kind === 'wait' && entryOf(plan.reason).inPlan === 'change');
+    const stop = handle && isDone && stopAfterCreation(plan, pass, (pricing) => this.cost(handle, pricing));
+    return stop ? [stop] : [];
   }
 
   /** Reserves the cost of the next request. Undefined if it costs nothing more and nothing before it is open. */

@@ -2,7 +2,7 @@
  * The costs of the steps of a plan in their order. For example, a stopped service is resized at no cost, and
  * then started at the price of its new size.
  */
-import { resizeService, startService, stopService } from '../../actions/index.ts';
+import { createService, resizeService, startService, stopService } from '../../actions/index.ts';
 import {
   free,
   holdsCompute,
@@ -21,6 +21,30 @@ export function withCosts(plan: Plan, pass: Pass, costOf: (pricing: Pricing) => 
   if (plan.kind !== 'act') return { ...plan, steps: priced(plan.steps, pass, costOf) };
   const [step = plan.step, ...later] = priced([plan.step, ...plan.later], pass, costOf);
   return { ...plan, step, later };
+}
+
+/**
+ * The stop that follows the creation of a service that is not to run, with what it saves. It is of a later pass, since a service that is
+ * created runs. Its volume stays. `plan`: one that is carried out.
+ */
+export function stopAfterCreation(
+  plan: Plan,
+  pass: Pass,
+  costOf: (pricing: Pricing) => Cost,
+): Step | undefined {
+  const steps = plan.kind === 'act' ? [plan.step, ...plan.later] : plan.kind === 'wait' ? plan.steps : [];
+  const [made] = steps.flatMap(
+    (step) => (step.action.do === createService.name ? pass.pricing(step) : pass.roomFor(step)) ?? [],
+  );
+  const stop = made && pass.later(plan).find(({ action }) => action.do === stopService.name);
+  if (!made || !stop || 'shown' in made.after) return undefined;
+  const volumes = made.after.demands.filter((demand) => 'storageGb' in demand);
+  const cost = costOf({
+    ...made,
+    before: made.after,
+    after: volumes.length > 0 ? { demands: volumes } : free,
+  });
+  return { ...stop, disruptive: false, cost };
 }
 
 function priced(steps: readonly Step[], pass: Pass, costOf: (pricing: Pricing) => Cost): Step[] {

@@ -122,6 +122,34 @@ test.each(['paused', 'sleeping'])(
   },
 );
 
+test('a service that is created to be stopped costs nothing in the end, and the stop is in the plan', async () => {
+  const prices = [{ region: 'standard', ...units }];
+  const stopped = 'desiredState: Stopped';
+  const plan = await planOf(
+    fleetOf({ web: [stopped], data: [stopped, 'storage: {volumeGb: 100}'] }, { prices }),
+    rich,
+  );
+  const change = (name: string, action: string, micros: readonly [number, number]) => ({
+    name,
+    action,
+    cost: {
+      beforeMicros: micros[0],
+      afterMicros: micros[1],
+      deltaMicros: micros[1] - micros[0],
+      basis: 'declared',
+    },
+  });
+  expect(plan.changes).toMatchObject([
+    change('data', 'create', [0, price + 10_000]),
+    change('data', 'stop', [price + 10_000, 10_000]),
+    change('web', 'create', [0, price]),
+    change('web', 'stop', [price, 0]),
+  ]);
+  expect(plan.changes.flatMap(({ disruptive, drift }) => disruptive ?? drift)).not.toContain(true);
+  expect(plan.cost).toMatchObject({ deltaHourlyMicros: 10_000, thenHourlyMicros: 10_000 });
+  expect(plan.summary).toMatchObject({ create: 2, update: 2 });
+});
+
 test('a price that nobody tells is no price', async () => {
   const plan = await planOf(fleetOf({ web: [] }), rich);
   expect(plan.changes[0]?.cost?.basis).toBe('unknown');
