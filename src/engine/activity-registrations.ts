@@ -29,8 +29,8 @@ export interface KeptRegistration {
 }
 
 /**
- * What heartbeats for held activities show of their service, of which reads show nothing: one was accepted, they are refused because it is
- * gone, or the next one has to show it.
+ * What heartbeats for held activities show of their service, of which reads show nothing, or that it is paused or asleep: one was accepted,
+ * they are refused because it is gone, or the next one has to show it.
  */
 export type ServiceEvidence = 'accepted' | 'gone' | 'awaited';
 

@@ -85,6 +85,8 @@ export interface KindOptions {
 /** What a pass has observed so far. */
 export interface Seen<Remote, Local> {
   readonly observation: Observation<Remote>;
+  /** When the read that it is from was asked for (monotonic milliseconds). Undefined before the first one. */
+  readonly askedAtMs: number | undefined;
   readonly account: AccountHandle | undefined;
   readonly snapshot: AccountSnapshot | undefined;
   /** Read if something is to be created that the catalog has to offer. */

@@ -293,6 +293,8 @@ export class Reconciler {
     if (handle && !this.#policy.stillAllows(pass.record(), now, this.#costOf(handle, pass))) return false;
     // Its own recorded restart is no reason to wait.
     if (step.reason === remediationReason && pass.mayRemediate()) return true;
+    // Nobody has read the activities for a step that seemed to interrupt nothing.
+    if (now.kind === 'act' && now.step.disruptive && !step.disruptive) return false;
     return now.kind === 'act' && sameRequest(now.step.action, step.action);
   }
 

@@ -266,6 +266,7 @@ export class ModelFleet {
       driftBrake: () => undefined,
       activities: [],
       declaredTasks: [],
+      holdsActivity: () => false,
       remediations: { services: 1, underWay: 0 },
       nowMs: now,
     };

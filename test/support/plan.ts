@@ -174,6 +174,7 @@ export interface ServiceWorld {
   readonly activities?: readonly wire.Activity[];
   readonly remediations?: ServiceInputs['remediations'];
   readonly declaredTasks?: readonly string[];
+  readonly holdsActivity?: boolean;
   readonly shed?: ServiceInputs['shed'];
   readonly nowMs?: number;
   readonly owner?: Owner;
@@ -210,6 +211,7 @@ export function serviceInputs(world: ServiceWorld = {}): ServiceInputs {
     driftBrake: () => undefined,
     activities: world.activities,
     declaredTasks: world.declaredTasks ?? [],
+    holdsActivity: () => world.holdsActivity ?? false,
     remediations: world.remediations ?? { services: 1, underWay: 0 },
     shed: world.shed,
     nowMs: world.nowMs ?? now,

@@ -29,6 +29,7 @@ export type Brakes = Pick<AnyView, 'gates' | 'driftBrake'>;
 /** Before the first observation. */
 const nothingSeen: Seen<never, never> = {
   observation: { kind: 'pending', message: 'not observed yet' },
+  askedAtMs: undefined,
   account: undefined,
   snapshot: undefined,
   catalog: undefined,
@@ -111,7 +112,7 @@ export class Observer {
       return;
     }
     const { snapshot } = usable;
-    this.see({ snapshot });
+    this.see({ snapshot, askedAtMs: snapshot.startedAtMs });
     const observed = recognition.recognize(things, this.view(), snapshot);
     const { observation, found, byMark, elsewhere = [] } = observed;
     this.see({ observation });
@@ -138,10 +139,11 @@ export class Observer {
     }
     if (record.externalId !== undefined) {
       const { externalId: id } = record;
+      const askedAtMs = this.#options.clock.monotonicMs();
       const read = await things.read(account.api, id);
       const activities = () => things.activities?.(account.api, id, () => {});
       const confirmed = await absenceProofs.confirm(record, account, snapshot, read, activities);
-      this.see({ observation: confirmed });
+      this.see({ observation: confirmed, askedAtMs });
       const isConfirmed = 'confirmed' in confirmed && confirmed.confirmed;
       // The thing that replaces a deleted one may have been made already. The same is true for an object
       // without an id.
@@ -203,9 +205,10 @@ export class Observer {
     const { observation } = this.seen;
     if (!remote || observation.kind !== 'present') return undefined;
     const { id } = observation.value;
+    const askedAtMs = this.#options.clock.monotonicMs();
     const outcome = await remote.read(account.api, id);
     if (outcome.kind === 'applied') {
-      this.see({ observation: { kind: 'present', value: outcome.value } });
+      this.see({ observation: { kind: 'present', value: outcome.value }, askedAtMs });
       return undefined;
     }
     const advice = giveUpAdvice(this.record());

@@ -1,5 +1,5 @@
 /**
- * Whether a running service may be interrupted. In this order:
+ * Whether a service may be interrupted. In this order:
  *
  * | obstacle                              | plan                                                             |
  * |---------------------------------------|------------------------------------------------------------------|
@@ -7,6 +7,9 @@
  * | no `disruptionWindows` is open        | Wait, until one opens; a service in `error` is not interrupted    |
  * | an unreleased activity, fresh or stale | Wait, until it is released; `disruption: Always` overrides it   |
  * | a ProtectedTask, registered or not yet | the same                                                         |
+ *
+ * What is shown running or in error may be interrupted. A service that is shown paused or asleep has nothing to interrupt, unless a task is
+ * declared for it, or heartbeats of its activity are accepted: reads may lag behind, and then it runs.
  *
  * A stale record still protects, and does not prove that the task finished (§4 rule 6). The contract does not show
  * the fields of an activity record, so everything protects that does not show that it is released.
@@ -30,6 +33,14 @@ import type { ServiceInputs } from './inputs.ts';
 const hourMs = 3_600_000;
 /** The last millisecond that a `Date` can be. */
 const latestTimeMs = 8.64e15;
+
+/** Whether a patch, a resize or a stop may interrupt work in a service that reads show in this state. */
+export function mayInterrupt(
+  { declaredTasks, holdsActivity }: Pick<ServiceInputs, 'declaredTasks' | 'holdsActivity'>,
+  state: string | undefined,
+): boolean {
+  return state === 'running' || state === 'error' || declaredTasks.length > 0 || holdsActivity();
+}
 
 export function disruptionObstacle(
   inputs: ServiceInputs,

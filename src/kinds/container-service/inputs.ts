@@ -94,6 +94,11 @@ export interface ServiceInputs {
   readonly driftBrake: DriftBrake;
   /** The ProtectedTasks that protect it and are not over, for people; registered or not. */
   readonly declaredTasks: readonly string[];
+  /**
+   * This process holds an activity in it, and no heartbeat is refused since the read that shows the service. The next heartbeat is sent at
+   * once if none was answered since then: to be asked only if something depends on it.
+   */
+  readonly holdsActivity: () => boolean;
   /** Undefined until they have been read for this pass. */
   readonly activities: readonly wire.Activity[] | undefined;
   /** Of the account: how many services it has in this fleet, and how many are being restarted by remediation. */

@@ -66,6 +66,7 @@ function undisturbed(inputs: ServiceInputs): ServiceInputs {
     driftBrake: () => undefined,
     activities: [],
     declaredTasks: [],
+    holdsActivity: () => false,
   };
 }
 

@@ -77,6 +77,7 @@ export function serviceLook(view: ServiceView): ServiceLook {
     gates: view.gates({ region, geography, gpuCount: resources?.gpuCount ?? 0 }),
     driftBrake: view.driftBrake(),
     declaredTasks: declaredTasks(fleet, key, clock.wallMs()),
+    holdsActivity: () => holdsActivity(view),
     ...activitiesOf(view),
     observedAt: snapshot && clock.wallMs() - (clock.monotonicMs() - snapshot.startedAtMs),
     mayAppear: mayAppear(view),
@@ -92,6 +93,13 @@ function shedView({ money, key, record, store }: ServiceView): ServiceInputs['sh
   const order = money.shedFor(key);
   const wasStopped = record.kind.pausedFor === 'Budget' && store.openIntent(key) === undefined;
   return order && { ...order, wasStopped };
+}
+
+function holdsActivity({ registrations, record, seen }: ServiceView): boolean {
+  const { externalId } = record;
+  if (externalId === undefined || seen.askedAtMs === undefined) return false;
+  const evidence = registrations.evidenceOf(externalId, seen.askedAtMs);
+  return evidence === 'accepted' || evidence === 'awaited';
 }
 
 /** While it drains, what a pass before has read and could not save is still to be saved. */

@@ -20,18 +20,10 @@
  * | the restart token is new, and it runs   | restart: running or error only (§3 rule 1)                        |
  *
  * Stopping comes before patching and starting after it, so that a service that changes its power state anyway is not
- * restarted once more. `sleeping` is converged: it is not woken, unless the spec never allows sleep. In an unknown
+ * restarted once more; only where these changes wait for a task, a paused service is started first. `sleeping` is converged: it is not woken, unless the spec never allows sleep. In an unknown
  * state nothing is done; it is only reported.
  */
-import {
-  createService,
-  patchService,
-  resizeService,
-  restartService,
-  setSleepPolicy,
-  startService,
-  stopService,
-} from '../../actions/index.ts';
+import { createService } from '../../actions/index.ts';
 import type { wire } from '../../api/index.ts';
 import { limits } from '../../api/wire.ts';
 import { invariant } from '../../base/index.ts';
@@ -42,14 +34,12 @@ import {
   holdForMassDrift,
   inSync,
   isDrift,
-  isOnlyReported,
   passingStates,
   planLifecycle,
   settledStates,
   spendingGateOf,
   waitFor,
   waitInUnknownState,
-  type Action,
   type Difference,
   type Field,
   type Plan,
@@ -66,6 +56,14 @@ import {
   sleepField,
 } from './fields.ts';
 import type { ServiceInputs } from './inputs.ts';
+import {
+  correctableOf,
+  corrects,
+  isToBeCorrected,
+  planSteps,
+  withoutWaitingStart,
+  type MutableDifferences,
+} from './plan-steps.ts';
 import { planError, probation } from './remediation.ts';
 import { act, lacksConsent, planReplacement, planServiceDeletion, serviceName } from './removal.ts';
 import { holdForRemoved, isUnsetByReplacement } from './removed-fields.ts';
@@ -212,7 +210,7 @@ function planPresent(inputs: ServiceInputs, service: wire.Service): Plan {
     const message = 'the API shows no revision of the service, and a patch needs one (§4 rule 3)';
     return waitFor('AwaitingObservation', message, { differences });
   }
-  const [first, ...rest] = planSteps(inputs, service, mutable);
+  const [first, ...rest] = withoutWaitingStart(inputs, planSteps(inputs, service, mutable));
   if (first) return act(inputs, [first, ...rest], differences);
   return (
     planKept(inputs, service, mutable, differences) ??
@@ -259,14 +257,6 @@ function planAwaited(
   return undefined;
 }
 
-interface MutableDifferences {
-  readonly patch: readonly Difference[];
-  readonly resources: readonly Difference[];
-  readonly sleep: readonly Difference[];
-  readonly power: readonly Difference[];
-  readonly all: readonly Difference[];
-}
-
 function compareMutable(inputs: ServiceInputs, service: wire.Service): MutableDifferences {
   const { object, record, owner } = inputs;
   const { spec } = object;
@@ -297,103 +287,7 @@ function powerDifferences({ object, record, owner }: ServiceInputs, service: wir
   return [{ path: 'desiredState', desired, observed, drift }];
 }
 
-/** The steps for everything that may be corrected, in the order of the table above. */
-function planSteps(inputs: ServiceInputs, service: wire.Service, differences: MutableDifferences): Step[] {
-  const { object, record, volume } = inputs;
-  const { spec } = object;
-  const { id, state } = service;
-  const allowed = (list: readonly Difference[]) => correctableOf(inputs, list);
-  const patch = allowed(differences.patch);
-  const resources = allowed(differences.resources);
-  const sleep = allowed(differences.sleep);
-  const power = allowed(differences.power);
-  const pausing = volume.kind === 'growing';
-  const runs = state === 'running' || state === 'error';
-  const mayRun = spec.desiredState === 'Running' && !pausing && volume.kind !== 'not-ready';
-  const steps: Step[] = [];
-  const add = (action: Action, list: readonly Difference[], disruptive: boolean, reason = reasonFor(list)) =>
-    steps.push({ action, reason, disruptive, differences: list });
-
-  const stops = state === 'running' || state === 'sleeping' || state === 'error';
-  if (stops && spec.desiredState === 'Stopped' && power.length > 0) {
-    add(stopService({ id }), power, runs);
-  } else if (stops && pausing && volume.needsPause && !volume.failed) {
-    add(stopService({ id }), [], runs, 'VolumeExpansion');
-  }
-  const staysUp = runs && steps.length === 0;
-  if (patch.length > 0 && service.revision !== undefined) {
-    add(patchAction(inputs, service, service.revision, patch), patch, staysUp);
-  }
-  if (resources.length > 0 && spec.resources) {
-    add(resizeService({ id, resources: spec.resources }), resources, staysUp);
-  }
-  if (sleep.length > 0) {
-    add(setSleepPolicy({ id, sleepAfterMinutes: spec.sleepAfterMinutes || null }), sleep, false);
-  }
-  // Asleep under a policy that is only to be reported, it is left asleep.
-  const reported = sleep.length < differences.sleep.length;
-  const neverSleeps = (spec.sleepAfterMinutes === 0 || spec.sleepAfterMinutes === null) && !reported;
-  if (mayRun && state === 'paused' && power.length > 0) {
-    const ends = record.kind.pausedFor === 'Budget' ? 'ShedEnded' : reasonFor(power);
-    add(startService({ id }), power, false, ends);
-  } else if (mayRun && state === 'sleeping' && neverSleeps) {
-    add(startService({ id }), power, false, 'NeverSleeps');
-  } else if (mayRun && runs && spec.restartToken !== undefined && spec.restartToken !== record.restartToken) {
-    const token = { path: 'restartToken', desired: spec.restartToken, observed: record.restartToken ?? null };
-    add(restartService({ id }), [{ ...token, drift: false }], true, 'RestartRequested');
-  }
-  return steps;
-}
-
-function patchAction(
-  inputs: ServiceInputs,
-  service: wire.Service,
-  revision: number,
-  differences: readonly Difference[],
-): Action {
-  const { spec } = inputs.object;
-  const differs = (path: string) =>
-    differences.some((difference) => difference.path === path || difference.path.startsWith(`${path}.`));
-  return patchService({
-    id: service.id,
-    revision,
-    patch: {
-      ...(differs('image') && spec.image !== undefined ? { image: spec.image } : {}),
-      ...(differs('command') && spec.command !== undefined ? { command: spec.command } : {}),
-      ...(differs('httpPort') && spec.httpPort !== undefined ? { httpPort: spec.httpPort } : {}),
-    },
-    environment: differs('env') ? wireEnvironment(inputs) : undefined,
-  });
-}
-
 function compareImmutable(inputs: ServiceInputs, service: wire.Service): Difference[] {
   const { record, owner } = inputs;
   return compareFields(immutableFields(inputs, service), record, owner.digestKey);
-}
-
-function corrects(inputs: ServiceInputs, difference: Difference): boolean {
-  return !difference.drift || (isToBeCorrected(inputs, difference) && !inputs.driftBrake(difference));
-}
-
-/** The environment is sent as a whole: drift of one variable stays while that of another one must not be corrected. */
-function correctableOf(inputs: ServiceInputs, list: readonly Difference[]): Difference[] {
-  const kept = list.filter(
-    (difference) => isOfEnvironment(difference) && isToBeCorrected(inputs, difference),
-  );
-  const isBraked = kept.some((difference) => inputs.driftBrake(difference));
-  return list.filter(
-    (difference) => corrects(inputs, difference) && !(isBraked && kept.includes(difference)),
-  );
-}
-
-function isOfEnvironment({ path }: Difference): boolean {
-  return path === 'env' || path.startsWith('env.');
-}
-
-function isToBeCorrected({ object, record }: ServiceInputs, difference: Difference): boolean {
-  return difference.drift && object.spec.driftPolicy === 'Correct' && !isOnlyReported(difference, record);
-}
-
-function reasonFor(differences: readonly Difference[]): Step['reason'] {
-  return differences.every((difference) => difference.drift) ? 'Drift' : 'SpecChanged';
 }

@@ -6,6 +6,7 @@ import { apiVersion, documents, objectKey, type ProtectedTaskSpec } from '../../
 import {
   aRecord,
   anActivity,
+  aService,
   aSpec,
   now,
   said,
@@ -191,6 +192,50 @@ describe('what a task protects', () => {
     });
     expect(stepsOf(waiting)).toEqual([`${word}-service`]);
     expect(servicePlan({ ...world, declaredTasks: [] }).kind).toBe('act');
+  });
+
+  const asleep = ['paused', 'sleeping'].map((state) => aService({ state }));
+  const image = 'ghcr.io/acme/trainer:2';
+
+  test('so does one of a service that reads show paused or asleep: reads may be wrong', () => {
+    const change = { before: aSpec(), spec: aSpec({ image, desiredState: 'Stopped' }) };
+    for (const service of asleep) {
+      const world = { ...change, service, declaredTasks: ['epoch 7'] };
+      expect(said(servicePlan(world))).toBe('wait Protected');
+      const first = service.state === 'paused' ? 'patch-service' : 'stop-service';
+      expect(stepsOf(servicePlan(world))[0]).toBe(first);
+      expect(servicePlan({ ...world, declaredTasks: [] }).kind).toBe('act');
+      const always = { ...change.spec, disruption: 'Always' } as const;
+      expect(servicePlan({ ...world, spec: always })).toMatchObject({
+        kind: 'act',
+        step: { overrides: 'the ProtectedTask epoch 7' },
+      });
+      const never = { ...change.spec, disruption: 'Never' } as const;
+      expect(said(servicePlan({ ...world, spec: never }))).toBe('hold DisruptionForbidden');
+    }
+  });
+
+  test('a paused service is started under a task, and what would change it waits behind the start', () => {
+    const world = { before: aSpec(), service: aService({ state: 'paused' }), declaredTasks: ['epoch'] };
+    const planned = servicePlan({ ...world, spec: aSpec({ image }) });
+    expect([said(planned), stepsOf(planned)]).toEqual([
+      'start-service (Drift)',
+      ['start-service', 'patch-service'],
+    ]);
+    const edited = { ...world, spec: aSpec({ image, disruption: 'Always' }) };
+    expect(stepsOf(servicePlan(edited))[0]).toBe('patch-service');
+  });
+
+  test('without a task, heartbeats that are accepted call for a look at the activities', () => {
+    for (const service of asleep) {
+      const spec = aSpec({ image, desiredState: 'Stopped' });
+      const world = { before: aSpec(), spec, service, holdsActivity: true };
+      expect(servicePlan(world)).toMatchObject({ kind: 'act', step: { disruptive: true } });
+      expect(said(servicePlan({ ...world, activities: [anActivity()] }))).toBe('wait Protected');
+      expect(servicePlan({ ...world, activities: [] }).kind).toBe('act');
+      const nothing = { ...world, holdsActivity: false };
+      expect(servicePlan(nothing)).toMatchObject({ kind: 'act', step: { disruptive: false } });
+    }
   });
 
   test('so does a deletion, and `disruption: Always` goes past it', () => {
