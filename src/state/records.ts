@@ -151,6 +151,8 @@ export interface Correction {
   readonly isStill: boolean;
   /** The key of its last request. */
   readonly idempotencyKey: string;
+  /** How many of the requests were refused because something else was in the way. Absent: none. */
+  readonly refusals?: number | undefined;
 }
 
 /** What existed when a creation was first sent. */
@@ -284,6 +286,8 @@ export interface Refusal {
    * key.
    */
   readonly isRepetition?: true | undefined;
+  /** The last request of the generation that sent hidden fields again that somebody may have changed: its revision, and what refused it. */
+  readonly resent?: { readonly revision: number | undefined; readonly answer: string } | undefined;
   /** Unix milliseconds. */
   readonly at: number;
   readonly scarcity?: Scarcity | undefined;

@@ -12,7 +12,7 @@
  * creations are derived (creation-keys.ts).
  */
 import { actionOf, effectOf, isCreation, type ActionEntry } from '../../actions/index.ts';
-import { describeOutcome, type ControlApi, type Outcome, type RefusalMeaning } from '../../api/index.ts';
+import { describeOutcome, type ControlApi, type Outcome } from '../../api/index.ts';
 import { invariant, type Clock, type Random } from '../../base/index.ts';
 import {
   baselineNow,
@@ -37,10 +37,11 @@ import {
 import type { Logger, Metrics } from '../../telemetry/index.ts';
 import { beforeCreation } from './before-creation.ts';
 import { confirm, fieldsSent } from './confirmation.ts';
-import { creationKey, hasDerivedKey } from './creation-keys.ts';
+import { creationKey } from './creation-keys.ts';
 import { remembered, type Remember } from './remember.ts';
 import { bodyDigest, correctionMark, fingerprint, send, type Receipt } from './requests.ts';
-import { nextScarcity, type IfRefused } from './scarcity.ts';
+import { recordRefused, type SentRequest } from './refused.ts';
+import type { IfRefused } from './scarcity.ts';
 
 export interface ExecutorOptions {
   readonly store: StateStore;
@@ -288,42 +289,18 @@ export function withoutIntent(
 }
 
 function recordOutcome(
-  { store, clock, random }: ExecutorOptions,
+  options: ExecutorOptions,
   record: ObjectRecord,
   step: Step,
   target: Target,
   outcome: Outcome<Receipt>,
-  { idempotencyKey, isRepetition }: { readonly idempotencyKey: string; readonly isRepetition: boolean },
+  sent: SentRequest,
 ): ObjectRecord {
+  const { store, clock } = options;
   const { action } = step;
   const mark = fingerprint(action, store.digestKey);
   if (outcome.kind === 'not-sent') return target.record;
-  if (outcome.kind === 'refused') {
-    const { status, code, message, meaning } = outcome;
-    // Reverts what was recorded for the request.
-    return {
-      ...target.record,
-      ...(hasDerivedKey(store, action.do) ? afterRefusal(idempotencyKey, meaning) : {}),
-      refusal: {
-        fingerprint: mark,
-        generation: record.generation,
-        action: action.do,
-        status,
-        code,
-        message,
-        meaning,
-        keyDigest: target.keyDigest,
-        ...(isRepetition ? { isRepetition } : {}),
-        at: clock.wallMs(),
-        scarcity: nextScarcity(record, action, outcome, {
-          digestKey: store.digestKey,
-          random,
-          wallMs: clock.wallMs(),
-          ifRefused: target.ifRefused,
-        }),
-      },
-    };
-  }
+  if (outcome.kind === 'refused') return recordRefused(options, record, step, target, outcome, sent);
   if (outcome.kind !== 'applied') return record;
   const count = record.repeated?.fingerprint === mark ? record.repeated.count + 1 : 1;
   const creates = isCreation(action.do);
@@ -361,12 +338,6 @@ function recordOutcome(
  */
 function isWholeEnvironment(action: Action, { unconfirmed }: Pick<ObjectRecord, 'unconfirmed'>): boolean {
   return environmentOf(action) !== undefined && !unconfirmed.includes('env');
-}
-
-/** If the API knows the key, another process may have used it, and its creation may still appear. */
-function afterRefusal(idempotencyKey: string, meaning: RefusalMeaning): Partial<ObjectRecord> {
-  const isSeen = meaning === 'KeyConflict';
-  return { refusedKey: idempotencyKey, ...(isSeen ? { creationInDoubt: { idempotencyKey } } : {}) };
 }
 
 /** Recorded by a later version: this version does not know which fields it sets. */

@@ -48,11 +48,12 @@ export function newDrift(plan: Plan, reported: readonly ReportedDrift[]): Differ
   );
 }
 
-/** The plan with the cause of each drift: the one recorded before, or `cause` for new drift. */
+/** The plan with the cause of each drift: its own, the one recorded before, or `cause` for new drift. */
 export function withCauses(plan: Plan, reported: readonly ReportedDrift[], cause: string | undefined): Plan {
   if (!plan.differences.some(({ drift }) => drift)) return plan;
   const add = (difference: Difference): Difference => {
     if (!difference.drift) return difference;
+    if (difference.cause !== undefined) return difference;
     const before = reported.find((entry) => entry.path === difference.path);
     const known = before ? before.cause : (cause ?? (difference.revisionMoved ? nothingVisible : undefined));
     return known === undefined ? difference : { ...difference, cause: known };

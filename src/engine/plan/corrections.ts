@@ -1,6 +1,7 @@
 /**
  * Bounds a request that has to be sent repeatedly although it took effect, because something undoes it. For example, the
- * provider shows other values from one read to the next, or somebody changes them back. Each repetition may cost money or
+ * provider shows other values from one read to the next, or somebody changes them back. Or it refuses the request because of its revision
+ * (`refusals`), and has perhaps carried it out all the same. Each repetition may cost money or
  * restart a service, so the pauses grow.
  *
  *     sent, sent again ── differs again ──> pause of 10 s, 20 s, 40 s … 10 min ──> sent again
@@ -39,7 +40,9 @@ export function withCorrection(record: ObjectRecord, sent: Sent, nowMs: number):
   const before = known.find(({ mark }) => mark === sent.mark);
   const others = known.filter((each) => each !== before);
   const isStill = before !== undefined && sent.revision !== undefined && before.revision === sent.revision;
-  const now = { ...sent, generation, isStill, count: (before?.count ?? 0) + 1, at: nowMs };
+  const { count = 0, refusals } = before ?? {};
+  const refused = refusals === undefined ? {} : { refusals };
+  const now = { ...sent, generation, isStill, count: count + 1, at: nowMs, ...refused };
   return [...others, now].slice(-mostKept);
 }
 
@@ -84,11 +87,21 @@ export function unsettled(record: ObjectRecord, nowMs: number): Pause | undefine
   };
 }
 
-function whatHappened({ action, count, isStill, revision }: Correction): string {
+function whatHappened(correction: Correction): string {
+  const { action, count, isStill, revision, refusals = 0 } = correction;
+  if (refusals > 0) return whatWasRefused(correction, refusals);
   const what = `${action} was sent ${count} times within a short time, and something undid it each time`;
   return isStill
     ? `${what}. The revision (${revision}) has not moved meanwhile, so nobody changed it: the API shows other values from one read to the next; ask the provider`
     : `${what}: somebody else changes it, or the provider does. Find out who (\`fleetkeeper events\`), remove the field from the document, or set \`driftPolicy: Report\``;
+}
+
+function whatWasRefused({ action, count, isStill, revision }: Correction, refusals: number): string {
+  const often = refusals < count ? `${refusals} times` : 'each time';
+  const what = `${action} was sent ${count} times within a short time, and the API refused it ${often} because something else was in the way`;
+  return isStill
+    ? `${what}. The revision (${revision}) has not moved meanwhile; ask the provider what it is`
+    : `${what}. The revision has moved since: the request may have been carried out all the same, or somebody else changes the thing at the same time (\`fleetkeeper events\`); if neither, ask the provider`;
 }
 
 function remembered({ corrections, generation }: ObjectRecord, nowMs: number): readonly Correction[] {

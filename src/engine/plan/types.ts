@@ -122,7 +122,7 @@ export interface Difference {
   readonly isReportOnly?: true;
   /** The spec no longer has the field, and the API can't unset it (kinds/container-service/removed-fields.ts). */
   readonly removed?: true;
-  /** What the provider's events report about a drift. */
+  /** What the provider's events report about a drift, or what became of its correction. */
   readonly cause?: string;
   /** Of an environment: the names of the variables that have other values now. */
   readonly changedNames?: readonly string[];

@@ -12,14 +12,23 @@
  * | Fleetkeeper has sent a mutation since                     | nothing: that moved it                              |
  * | the state differs from the one then, or is no steady one  | nothing: steps of the lifecycle advance it, too     |
  * | it may have slept and woken by itself in between          | possible drift: reported, and left alone            |
+ * | the field was sent again and refused, and it moved since  | possible drift: reported, and left alone            |
  * | otherwise, for each hidden field                          | possible drift: reported, and sent again once       |
  *
- * Once for each generation: a revision that moves on by itself would otherwise restart the service for ever. After
+ * Once for each generation: a revision that moves on by itself would otherwise restart the service for ever. A refused request counts if the
+ * revision moved with it, since it may have been carried out all the same. After
  * that, possible drift is only reported. A service with a sleep policy of n minutes that has run for less than n has
  * not slept. If the wall clock was set back since it was first seen to run, it may have.
  */
 import type { wire } from '../../api/index.ts';
-import { environmentDigest, hidden, isDrift, type Difference, type Field } from '../../engine/plan/index.ts';
+import {
+  environmentDigest,
+  hidden,
+  isDrift,
+  providerText,
+  type Difference,
+  type Field,
+} from '../../engine/plan/index.ts';
 import type { ObjectRecord } from '../../state/index.ts';
 import type { ServiceInputs } from './inputs.ts';
 
@@ -42,7 +51,12 @@ export function revisionDrift(
         (moved !== 'not' || record.doubted.includes(name)),
     )
     .map(({ name, path, desired }) =>
-      revisionDifference(path, desired, moved === 'perhaps' && !record.doubted.includes(name)),
+      revisionDifference(
+        path,
+        desired,
+        moved === 'perhaps' && !record.doubted.includes(name),
+        inVain(record, service),
+      ),
     );
 }
 
@@ -61,11 +75,23 @@ export function environmentRevisionDrift(
   const isSuspected = record.doubted.includes('env');
   return moved === 'not' && !isSuspected
     ? []
-    : [revisionDifference('env', '(as declared)', moved === 'perhaps' && !isSuspected)];
+    : [
+        revisionDifference(
+          'env',
+          '(as declared)',
+          moved === 'perhaps' && !isSuspected,
+          inVain(record, service),
+        ),
+      ];
 }
 
 /** A field that is doubted already is sent again, also once an intent has taken the baseline away: else nothing would ever be sent. */
-function revisionDifference(path: string, desired: unknown, isReportOnly: boolean): Difference {
+function revisionDifference(
+  path: string,
+  desired: unknown,
+  isReportOnly: boolean,
+  cause: string | undefined,
+): Difference {
   const difference = {
     path,
     desired,
@@ -74,7 +100,15 @@ function revisionDifference(path: string, desired: unknown, isReportOnly: boolea
     hidden: true,
     revisionMoved: true,
   } as const;
+  if (cause !== undefined) return { ...difference, isReportOnly: true, cause };
   return isReportOnly ? { ...difference, isReportOnly } : difference;
+}
+
+/** It was sent again in this generation, and refused, and the revision has moved since. What was found, for people. */
+function inVain({ refusal, generation }: ObjectRecord, { revision }: wire.Service): string | undefined {
+  const { revision: from, answer = '' } = (refusal?.generation === generation && refusal.resent) || {};
+  if (from === undefined || revision === undefined || revision <= from) return undefined;
+  return `it was sent again, and refused with ${providerText(answer, [], 100)}, but the revision moved from ${from} to ${revision}: it may have been carried out all the same; the next edit of the document sends it once more`;
 }
 
 type Movement = 'not' | 'perhaps' | 'by others';
