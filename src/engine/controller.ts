@@ -226,7 +226,7 @@ export class Controller {
 
   /** Resolves with the milliseconds after which to admit the same snapshot again. */
   async #admit(source: DesiredSnapshot): Promise<number | undefined> {
-    const { admission, derived, fleet, metrics, logger } = this.#options;
+    const { admission, derived, fleet, logger } = this.#options;
     const before = fleet.source;
     const snapshot = derived.merge(source);
     const { admitted, durable } = admission.admit(snapshot);
@@ -240,7 +240,6 @@ export class Controller {
       fleet.take(before);
       throw error;
     }
-    metrics.brakeEngaged.set({ cause: 'source' }, admitted.brakes.size > 0 ? 1 : 0);
     for (const [part, { message }] of brakeMoved ? admitted.brakes : []) {
       logger.error({ part: part || 'all', note: message }, 'mass-change brake engaged');
     }

@@ -244,7 +244,9 @@ export class Pass {
   #driftBrake(key = this.key): DriftBrake {
     const { account } = this.#observer.seen;
     return (difference) =>
-      account && !this.#isPeeking ? this.#options.driftWatch.brake(key, account, difference) : undefined;
+      account && !this.#isPeeking
+        ? this.#options.driftWatch.brake(key, account, difference, this.key)
+        : undefined;
   }
 
   #gates(placement: Placement | undefined): Gates {

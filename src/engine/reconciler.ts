@@ -53,7 +53,7 @@ type Planned = Pick<ObjectRecord, 'key' | 'uid' | 'generation' | 'deletionReques
 export class Reconciler {
   readonly #options: ReconcilerOptions;
   readonly #absenceProofs: AbsenceProofs;
-  readonly #driftWatch: DriftWatch;
+  readonly driftWatch: DriftWatch;
   readonly #exchanges: Exchanges;
   readonly #creations: Creations;
   readonly #errorReasons = new ErrorReasons();
@@ -69,7 +69,7 @@ export class Reconciler {
   constructor(options: ReconcilerOptions) {
     this.#options = options;
     const peek: DriftWatchOptions['peek'] = (key, ...at) => this.#passOf(key).peek(...at);
-    this.#driftWatch = new DriftWatch({ ...options, peek });
+    this.driftWatch = new DriftWatch({ ...options, peek });
     this.#exchanges = new Exchanges(options);
     this.#creations = new Creations(options);
     const settleMs = options.mode === 'preview' ? 0 : options.settleMs;
@@ -79,7 +79,7 @@ export class Reconciler {
     this.#settlement = new Settlement(options, this.#creations);
     this.#transitions = new Transitions(options.logger);
     this.#policy = new PolicyGate(options);
-    const [driftWatch, absenceProofs] = [this.#driftWatch, this.#absenceProofs];
+    const [driftWatch, absenceProofs] = [this.driftWatch, this.#absenceProofs];
     this.#passOptions = { ...options, driftWatch, absenceProofs };
   }
 
@@ -111,6 +111,7 @@ export class Reconciler {
     const plan = this.#options.money.priced(handle, pass, this.#options.fleet.located(key, decision.plan));
     if (blocked) this.#exchanges.forget(key);
     this.#options.capacity.concluded(key, plan);
+    this.driftWatch.concluded(key, plan);
     const partners = blocked ? [] : this.#exchanges.saw(key, plan, pass, handle);
     const concluded = await this.#conclude(planned, pass, { ...decision, plan }, handle);
     // What was saved may concern others: a budget that stops them.
@@ -227,7 +228,7 @@ export class Reconciler {
     };
     const why = whyItIsSent(this.#options, record.key, plan.step, planned.restartToken);
     const target = { ...this.#creations.targetOf(record, plan.step, planned), why };
-    this.#driftWatch.corrected(record.key, account, plan.step.differences);
+    this.driftWatch.corrected(record.key, account, plan.step.differences);
     if (plan.step.reason === remediationReason) fleet.remediating.add(record.key);
     const knownSinceMs = pass.activitiesSinceMs ?? clock.monotonicMs();
     let sentAtMs: number | undefined;
@@ -391,6 +392,7 @@ export class Reconciler {
     const { fleet, money, capacity, readiness, measurements, registrations } = this.#options;
     const { readings, searches } = fleet;
     const own = [this.#backoffs, this.#readConsistency, this.#waits, this.#exchanges, this.#creations];
+    this.driftWatch.forget(key);
     const others = [this.#absenceProofs, this.#errorReasons, money, capacity, registrations];
     for (const memory of [...own, ...others, readings, searches]) memory.forget(key);
     this.#settlement.end(key);

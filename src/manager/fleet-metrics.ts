@@ -3,7 +3,7 @@ import type { Clock } from '../base/index.ts';
 import { burnMicrosPerHour, clampedMicros, runwaySeconds } from '../engine/plan/index.ts';
 import { quotasOf, type AccountHandle } from '../engine/index.ts';
 import { managedKinds } from '../resources/index.ts';
-import type { Metrics } from '../telemetry/index.ts';
+import { brakeCauses, type Metrics } from '../telemetry/index.ts';
 import type { Manager } from './manager.ts';
 import { setBudgets } from './budget-metrics.ts';
 import { setReplicas } from './replica-metrics.ts';
@@ -14,6 +14,7 @@ export function collectFleetMetrics(metrics: Metrics, manager: Manager, clock: C
   setObjects(metrics, manager, clock.wallMs());
   setReplicas(metrics, manager.store, isNamed, clock.wallMs());
   setBudgets(metrics, manager.store);
+  setBrakes(metrics, manager);
   // An account that is gone has no balance.
   const {
     balanceMicros,
@@ -29,6 +30,11 @@ export function collectFleetMetrics(metrics: Metrics, manager: Manager, clock: C
     setAccount(metrics, handle, clock);
     reservedMicros.set({ account: handle.name }, manager.reservedMicros(handle.name));
   }
+}
+
+function setBrakes({ brakeEngaged }: Metrics, manager: Manager): void {
+  const engaged = manager.brakeCauses();
+  for (const cause of brakeCauses) brakeEngaged.set({ cause }, engaged.has(cause) ? 1 : 0);
 }
 
 /** These gauges were updated when each status was saved. */

@@ -36,6 +36,7 @@ import {
 } from '../engine/index.ts';
 import { annotations, accountKey, type ObjectKey } from '../resources/index.ts';
 import type { StateStore } from '../state/index.ts';
+import type { BrakeCause } from '../telemetry/index.ts';
 import { AccountRegistry } from './accounts.ts';
 import { accountChecks, diskChecks, livenessChecks, sourceChecks, type HealthCheck } from './health.ts';
 import type { ManagerOptions } from './manager-options.ts';
@@ -62,6 +63,7 @@ export class Manager {
   #stopping = false;
   #commandTimer: Timer | undefined;
   #controller: Controller | undefined;
+  #reconciler: Reconciler | undefined;
 
   constructor(options: ManagerOptions) {
     this.#options = options;
@@ -180,6 +182,13 @@ export class Manager {
     return this.#fleet?.engagedBrakes(this.#accounts.handles()) ?? [];
   }
 
+  /** What the brakes that are engaged now have seen. */
+  brakeCauses(): ReadonlySet<BrakeCause> {
+    const causes = this.brakes().map(({ account }) => (account === undefined ? 'source' : 'account'));
+    const isDrift = this.#reconciler?.driftWatch.isEngaged([...this.#accounts.handles()]) === true;
+    return new Set<BrakeCause>(isDrift ? [...causes, 'drift'] : causes);
+  }
+
   /** When heartbeats of activity registrations were accepted, in Unix milliseconds by the key of the task; of at most 1,000. */
   heartbeatTimes(): Record<string, number> | undefined {
     return this.#heartbeats.heartbeatTimes(1000);
@@ -235,7 +244,7 @@ export class Manager {
   }
 
   #wire(snapshot: DesiredSnapshot): Controller {
-    const { store, clock, random, logger, metrics, settleMs, grace, mode, onPass } = this.#options;
+    const { store, clock, random, logger, metrics, settleMs, mode, onPass } = this.#options;
     const owner = { id: ownerId(store.ownerName), digestKey: store.digestKey };
     const fleet = new Fleet(
       store,
@@ -266,33 +275,27 @@ export class Manager {
     const derived = new DerivedObjects({ store, kinds });
     const selects =
       isSelected && ((key: ObjectKey) => isSelected(key) || isSelected(derived.ownerOf(key) ?? key));
-    const admission = new Admission({
-      store,
-      clock,
-      grace,
-      massChangeAllowed: (next, namespace) =>
-        this.#options.allowRemovals ?? this.#massChangeAllowed({ namespace }, next),
-      isSelected: selects,
-    });
     const readyLog = mode === 'preview' ? undefined : new ReadyLog({ store, logger });
+    const reconciler = new Reconciler({
+      ...shared,
+      owner,
+      ownedResources: this.#options.ownedResources?.(derived),
+      settleMs,
+      policy: this.#options.policy,
+      guard: this.#options.guard,
+      isSelected,
+      foresees: this.#options.foresees ?? true,
+      isOneShot: this.#options.isOneShot ?? false,
+      stopping: () => this.#stopping,
+      commandFlags: this.#options.commandFlags,
+    });
+    this.#reconciler = reconciler;
     return new Controller({
       ...shared,
-      admission,
+      admission: this.#createAdmission(selects),
       derived,
       readSource: this.#options.source.readNow?.bind(this.#options.source),
-      reconciler: new Reconciler({
-        ...shared,
-        owner,
-        ownedResources: this.#options.ownedResources?.(derived),
-        settleMs,
-        policy: this.#options.policy,
-        guard: this.#options.guard,
-        isSelected,
-        foresees: this.#options.foresees ?? true,
-        isOneShot: this.#options.isOneShot ?? false,
-        stopping: () => this.#stopping,
-        commandFlags: this.#options.commandFlags,
-      }),
+      reconciler,
       passesAtOnce,
       isSuspended: this.#options.isSuspended ?? (() => false),
       isSelected: selects,
@@ -309,6 +312,18 @@ export class Manager {
     if (result.removed) this.#passed.delete(key);
     else this.#passed.add(key);
     this.#announcer?.passed(key, result);
+  }
+
+  #createAdmission(isSelected: ManagerOptions['isSelected']): Admission {
+    const { store, clock, grace } = this.#options;
+    return new Admission({
+      store,
+      clock,
+      grace,
+      massChangeAllowed: (next, namespace) =>
+        this.#options.allowRemovals ?? this.#massChangeAllowed({ namespace }, next),
+      isSelected,
+    });
   }
 
   #createMoney(fleet: Fleet): Money {

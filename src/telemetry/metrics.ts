@@ -13,6 +13,10 @@ import { replicaMetrics } from './replica-metrics.ts';
 
 export type Metrics = ReturnType<typeof createMetrics>;
 
+/** The values of `cause` of `fleetkeeper_mass_change_brake_engaged`. */
+export const brakeCauses = ['source', 'account', 'drift'] as const;
+export type BrakeCause = (typeof brakeCauses)[number];
+
 export function createMetrics() {
   const registry = new Registry();
   const registers = [registry];
@@ -238,7 +242,7 @@ function fleetMetrics(registers: Registry[]) {
     }),
     brakeEngaged: new Gauge({
       name: 'fleetkeeper_mass_change_brake_engaged',
-      help: '1 while a brake stops something, by its cause: source (creations and deletions), drift (corrections).',
+      help: '1 while a brake stops something, by what it has seen: source (documents vanished) and account (a read lacks managed objects) stop creations and deletions, drift (on many objects) corrections.',
       labelNames: ['cause'],
       registers,
     }),

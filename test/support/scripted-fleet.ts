@@ -11,7 +11,7 @@ import type { PassResult } from '../../src/engine/index.ts';
 import { defaultShortenedGrace } from '../../src/engine/index.ts';
 import { apiVersion, type ObjectKey } from '../../src/resources/index.ts';
 import { MemoryStore, newRecord, type ObjectRecord } from '../../src/state/index.ts';
-import { createMetrics, type Metrics } from '../../src/telemetry/index.ts';
+import { createMetrics, type Logger, type Metrics } from '../../src/telemetry/index.ts';
 import { ManualClock, settle } from './manual-clock.ts';
 import { SeededRandom } from './seeded-random.ts';
 
@@ -208,6 +208,8 @@ export interface ScriptedFleetOptions {
   readonly environment?: EnvironmentAccount;
   /** Default `manage`. */
   readonly mode?: 'manage' | 'preview';
+  /** Default: nothing is logged. */
+  readonly logger?: Logger;
   readonly onPass?: (key: ObjectKey, result: PassResult) => void;
   readonly onAccountNews?: ManagerOptions['onAccountNews'];
   /** Reads the source anew. */
@@ -249,7 +251,7 @@ export async function scriptedFleet(
     environment: given.environment ?? { url: undefined, apiKey: () => undefined },
     clock,
     random: { ...systemRandom, fraction: () => chance.fraction() },
-    logger: pino({ level: 'silent' }),
+    logger: given.logger ?? pino({ level: 'silent' }),
     metrics,
     settleMs,
     grace: { goneMs: graceMs, ...defaultShortenedGrace },

@@ -8,10 +8,12 @@ import {
   massDriftWindowMs,
   type Difference,
   type MassDrift,
+  type Plan,
 } from '../plan/index.ts';
+import { entryOf } from '../../reasons/index.ts';
 import { parseObjectKey, type ObjectKey } from '../../resources/index.ts';
 import type { ObjectRecord, StateStore } from '../../state/index.ts';
-import type { Logger, Metrics } from '../../telemetry/index.ts';
+import type { Logger } from '../../telemetry/index.ts';
 import type { AccountHandle } from '../accounts.ts';
 import { massChangeAdvice } from '../fleet/advice.ts';
 import type { Fleet } from '../fleet/fleet.ts';
@@ -21,7 +23,6 @@ export interface DriftWatchOptions {
   readonly fleet: Fleet;
   readonly clock: Clock;
   readonly logger: Logger;
-  readonly metrics: Metrics;
   /** The differences of an object in an account read, without a request. */
   readonly peek: (key: ObjectKey, account: AccountHandle, snapshot: AccountSnapshot) => readonly Difference[];
 }
@@ -34,38 +35,94 @@ export class DriftWatch {
   readonly #counted = new WeakMap<AccountSnapshot, { readonly alike: Alike; readonly objects: number }>();
   /** Corrections of the last minutes, by account and signature. They count, too. */
   readonly #corrected = new Map<string, Map<ObjectKey, number>>();
-  /** The accounts and signatures for which the brake has been logged. */
-  readonly #engaged = new Set<string>();
+  /** By account and signature, the objects whose last pass met the brake. It has been logged. */
+  readonly #engaged = new Map<string, { readonly account: string; readonly keys: Set<ObjectKey> }>();
+  /** Of passes under way: what they have met so far. */
+  readonly #asked = new Map<ObjectKey, Set<string>>();
 
   constructor(options: DriftWatchOptions) {
     this.#options = options;
   }
 
-  /** Why a drift must not be corrected. */
-  brake(key: ObjectKey, account: AccountHandle, difference: Difference): MassDrift | undefined {
-    const { fleet, logger, metrics } = this.#options;
+  /** Why a drift must not be corrected. `asker`: the object whose pass asks. */
+  brake(
+    key: ObjectKey,
+    account: AccountHandle,
+    difference: Difference,
+    asker: ObjectKey = key,
+  ): MassDrift | undefined {
     const snapshot = account.informer.current;
-    if (!difference.drift || !snapshot || fleet.allowsMassChange(account.name)) return undefined;
+    if (!difference.drift || !snapshot) return undefined;
     const signature = driftSignature(parseObjectKey(key).kind, difference);
+    const mass = this.#massDrift(key, account, snapshot, signature);
+    // What another object makes of the drift is shown by that one.
+    if (asker === key) this.#note(key, account.name, signature, mass);
+    return mass;
+  }
+
+  #massDrift(
+    key: ObjectKey,
+    account: AccountHandle,
+    snapshot: AccountSnapshot,
+    signature: string,
+  ): MassDrift | undefined {
+    const { fleet } = this.#options;
+    if (fleet.allowsMassChange(account.name)) return undefined;
     const { alike, objects } = this.#count(account, snapshot);
     const all = new Set([...(alike.get(signature) ?? []), ...this.#lately(account, signature), key]);
     const limit = massChangeLimit(objects);
-    const name = `${account.name} ${signature}`;
-    if (all.size <= limit) {
-      this.#engaged.delete(name);
-      metrics.brakeEngaged.set({ cause: 'drift' }, this.#engaged.size > 0 ? 1 : 0);
-      return undefined;
-    }
-    if (!this.#engaged.has(name)) {
-      this.#engaged.add(name);
-      metrics.brakeEngaged.set({ cause: 'drift' }, 1);
-      logger.error(
-        { account: account.name, drift: signature, objects: all.size, of: objects },
-        'drift brake engaged',
-      );
-    }
+    if (all.size <= limit) return undefined;
     const advice = massChangeAdvice(fleet.snapshot, account.name);
     return { objects: all.size, of: objects, limit, account: account.name, advice };
+  }
+
+  #note(key: ObjectKey, account: string, signature: string, mass: MassDrift | undefined): void {
+    const name = `${account} ${signature}`;
+    const asked = this.#asked.get(key) ?? new Set<string>();
+    this.#asked.set(key, asked);
+    if (!mass) {
+      asked.delete(name);
+      return;
+    }
+    asked.add(name);
+    const engaged = this.#engaged.get(name);
+    if (engaged) {
+      engaged.keys.add(key);
+      return;
+    }
+    this.#engaged.set(name, { account, keys: new Set([key]) });
+    const { objects, of } = mass;
+    this.#options.logger.error({ account, drift: signature, objects, of }, 'drift brake engaged');
+  }
+
+  /** A pass has ended. What it did not meet holds the object no longer, unless the account could not be read. */
+  concluded(key: ObjectKey, plan: Plan): void {
+    const asked = this.#asked.get(key);
+    this.#asked.delete(key);
+    if ((plan.kind === 'wait' || plan.kind === 'hold') && entryOf(plan.reason).accountUnread) return;
+    this.#release(key, asked);
+  }
+
+  /** The object is gone. */
+  forget(key: ObjectKey): void {
+    this.#asked.delete(key);
+    this.#release(key, undefined);
+  }
+
+  #release(key: ObjectKey, except: ReadonlySet<string> | undefined): void {
+    for (const [name, { keys }] of this.#engaged) {
+      if (except?.has(name)) continue;
+      keys.delete(key);
+      if (keys.size === 0) this.#engaged.delete(name);
+    }
+  }
+
+  /** Whether it keeps drift from being corrected now, in one of these accounts. */
+  isEngaged(accounts: readonly Pick<AccountHandle, 'name'>[]): boolean {
+    const known = new Set(accounts.map(({ name }) => name));
+    return [...this.#engaged.values()].some(
+      ({ account }) => known.has(account) && !this.#options.fleet.allowsMassChange(account),
+    );
   }
 
   /** A correction of these has been sent. */
