@@ -28,6 +28,12 @@ export function leaseName(shard: Shard | undefined): string {
   return `${prefixOf(shard)}${shard.index}-of-${shard.count}`;
 }
 
+/** Those of the operators of all parts. */
+export function leaseNames(shard: Shard | undefined): string[] {
+  if (!shard) return [leaseName(shard)];
+  return Array.from({ length: shard.count }, (_, index) => leaseName({ ...shard, index }));
+}
+
 function prefixOf({ by }: Pick<Shard, 'by'>): string {
   return by === 'namespace' ? 'fleetkeeper-ns-' : 'fleetkeeper-';
 }

@@ -31,7 +31,7 @@ import { storedObject, watchedByStore, type WatchedSource } from './cluster-obje
 import { EndpointMaps } from './endpoint-maps.ts';
 import { collectFleetMetrics } from './fleet-metrics.ts';
 import type { HealthCheck } from './health.ts';
-import { leaseName, refuseOtherDivision, tasksOf } from './divisions.ts';
+import { leaseName, leaseNames, refuseOtherDivision, tasksOf } from './divisions.ts';
 import { Manager } from './manager.ts';
 import type { NoticeTerms } from './notices/announcer.ts';
 import { OwnedResources } from './owned-resources.ts';
@@ -122,6 +122,7 @@ export class Operator {
       onRegained: () => void this.#catchUp(),
       onLost: (reason) => this.#lost.resolve(reason),
     });
+    for (const name of leaseNames(options.shard)) options.metrics.leaseExpected.set({ name }, 1);
   }
 
   /** A standby replica is as alive as the leader. */

@@ -7,6 +7,7 @@
 import { Counter, Gauge, Histogram, Registry } from 'prom-client';
 import { budgetMetrics } from './budget-metrics.ts';
 import { fileMetrics } from './file-metrics.ts';
+import { kubernetesMetrics } from './kubernetes-metrics.ts';
 import { notificationMetrics } from './notification-metrics.ts';
 import { pageMetrics } from './page-metrics.ts';
 import { replicaMetrics } from './replica-metrics.ts';
@@ -355,41 +356,6 @@ function taskMetrics(registers: Registry[]) {
       name: 'fleetkeeper_activity_beat_lateness_seconds',
       help: 'Delay of heartbeats of held activities behind their due time.',
       buckets: [0.01, 0.1, 0.5, 1, 3, 10, 30, 120],
-      registers,
-    }),
-  };
-}
-
-function kubernetesMetrics(registers: Registry[]) {
-  return {
-    kubernetesRequests: new Counter({
-      name: 'rest_client_requests_total',
-      help: 'Requests to the Kubernetes API by method and status code; <error> when no answer came.',
-      labelNames: ['method', 'code'],
-      registers,
-    }),
-    leading: new Gauge({
-      name: 'leader_election_master_status',
-      help: '1 while this process holds the Lease of this name, 0 while another one does.',
-      labelNames: ['name'],
-      registers,
-    }),
-    watchSilenceSeconds: new Gauge({
-      name: 'fleetkeeper_watch_silence_seconds',
-      help: 'Seconds since the Kubernetes API last showed something of this resource, bookmarks included.',
-      labelNames: ['resource'],
-      registers,
-    }),
-    watchFailures: new Counter({
-      name: 'fleetkeeper_watch_failures_total',
-      help: 'Lists and watches of this resource that failed. Each is repeated.',
-      labelNames: ['resource'],
-      registers,
-    }),
-    kubernetesEvents: new Counter({
-      name: 'fleetkeeper_kubernetes_events_total',
-      help: 'Kubernetes Events by outcome: written, dropped (too many of them), failed.',
-      labelNames: ['outcome'],
       registers,
     }),
   };

@@ -6,6 +6,7 @@ import { KubernetesError, type KubernetesObject } from '../../../src/kubernetes/
 import {
   isOfOtherDivision,
   leaseName,
+  leaseNames,
   refuseOtherDivision,
   tasksOf,
 } from '../../../src/manager/divisions.ts';
@@ -177,4 +178,13 @@ test('the tasks of a namespace are created by one operator of each division', ()
       });
       expect(creators).toEqual([by === 'account' ? 0 : shardOf(namespace, 3)]);
     }
+});
+
+test.each([
+  [undefined, ['fleetkeeper']],
+  [part(1, 3, 'account'), ['fleetkeeper-0-of-3', 'fleetkeeper-1-of-3', 'fleetkeeper-2-of-3']],
+  [part(0, 2, 'namespace'), ['fleetkeeper-ns-0-of-2', 'fleetkeeper-ns-1-of-2']],
+])('%j: each operator knows the Leases of all parts', (shard, names) => {
+  expect(leaseNames(shard)).toEqual(names);
+  expect(names).toContain(leaseName(shard));
 });

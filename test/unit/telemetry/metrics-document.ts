@@ -29,7 +29,7 @@ const groups: readonly (readonly [string, RegExp, string])[] = [
   ['Accounts', /^fleetkeeper_account_/, '`account` is `namespace/name` of the Account.'],
   [
     'Kubernetes',
-    /^(rest_client_|leader_election_|fleetkeeper_(kubernetes|watch)_)/,
+    /^(rest_client_|leader_election_|fleetkeeper_(kubernetes|lease|watch)_)/,
     'In a cluster only. Metrics that client-go has as well have its names.',
   ],
   [
