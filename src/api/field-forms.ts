@@ -3,7 +3,7 @@
  * `undefined` for a form that it does not know.
  */
 import { isObject } from './reading.ts';
-import type { ServiceResources } from './wire.ts';
+import { limits, type ServiceResources } from './wire.ts';
 
 /** What informs is cut; what decides and is longer can't be read. */
 const longestText = 4096;
@@ -38,10 +38,23 @@ function firstText(value: Readonly<Record<string, unknown>>, names: readonly str
     ?.slice(0, longestText);
 }
 
-/** A number, or the decimal text of one. */
+/** A number, or the decimal text of one. No number of the contract is beyond 2^53-1 in either direction (§2, §8). */
 export function number(value: unknown): number | undefined {
-  if (typeof value === 'number') return Number.isFinite(value) ? value : undefined;
-  return typeof value === 'string' && decimal.test(value.trim()) ? Number(value) : undefined;
+  const isText = typeof value === 'string' && value.length <= longestName && decimal.test(value.trim());
+  const found = isText ? Number(value) : value;
+  return typeof found === 'number' && Math.abs(found) <= Number.MAX_SAFE_INTEGER ? found : undefined;
+}
+
+/**
+ * A thousand times the largest volume (§8). A provider may offer more than the contract allows. What is beyond is no size in GB: one in bytes, or a
+ * mistake. It would multiply a price.
+ */
+export const largestSize = 1000 * limits.volumeSizeGb.max;
+
+/** GB of storage, or how many GPUs, CPUs and GB of memory something has: for these, the contract has no ranges (§8). */
+export function size(value: unknown): number | undefined {
+  const found = number(value);
+  return found !== undefined && found >= 0 && found <= largestSize ? found : undefined;
 }
 
 /** A price may be a fraction of a micro-USD: it is rounded up. */
@@ -126,8 +139,8 @@ export function resources(value: unknown): Partial<ServiceResources> | undefined
       delete read[name];
       continue;
     }
-    const amount = number(shown);
-    if (amount === undefined || amount < 0) return undefined;
+    const amount = size(shown);
+    if (amount === undefined) return undefined;
     read[name] = amount;
   }
   return read;
@@ -220,8 +233,8 @@ export function time(value: unknown): number | undefined {
     const parsed = typeof value === 'string' ? Date.parse(value) : Number.NaN;
     return Number.isFinite(parsed) ? parsed : undefined;
   }
-  const size = Math.abs(amount);
-  const isSeconds = size >= firstSeconds && size < firstMilliseconds;
-  const ms = size >= firstMicroseconds ? amount / 1000 : isSeconds ? amount * 1000 : amount;
+  const distance = Math.abs(amount);
+  const isSeconds = distance >= firstSeconds && distance < firstMilliseconds;
+  const ms = distance >= firstMicroseconds ? amount / 1000 : isSeconds ? amount * 1000 : amount;
   return Math.abs(ms) <= latestMs ? Math.round(ms) : undefined;
 }

@@ -31,7 +31,8 @@ const name = informs(form.text, 'a text');
 const price = informs(form.price, 'micro-USD per hour', mayBeNull);
 const failure = informs(form.reason, 'a text, or an object with code and message', mayBeNull);
 const geography = { aliases: ['resolvedGeography'], ...mayBeNull };
-const resourcesExpected = '{gpuCount, cpu, memoryGb}, each a number (§2)';
+const resourcesExpected = `{gpuCount, cpu, memoryGb}, each a number (§2) of at most ${form.largestSize}`;
+const sizeExpected = `GB, a number of at most ${form.largestSize}`;
 
 /** The mark of an owner in a form that can't be read: whose the object is, is not known. */
 const holds = (mark: RegExp) => (value: unknown) => mark.test(JSON.stringify(value) ?? '');
@@ -68,8 +69,8 @@ export const volumeFields: FieldReaders = {
   revision,
   region: informs(form.text, 'a text', mayBeNull),
   geography: informs(form.text, 'a text', geography),
-  sizeGb: informs(form.number, 'a number', mayBeNull),
-  requestedSizeGb: informs(form.number, 'a number', mayBeNull),
+  sizeGb: informs(form.size, sizeExpected, mayBeNull),
+  requestedSizeGb: informs(form.size, sizeExpected, mayBeNull),
   provisioned: informs(form.flag, 'true or false', mayBeNull),
   hourlyMicros: price,
   error: failure,
@@ -85,8 +86,8 @@ export const templateFields: FieldReaders = {
   command: decides(form.texts, 'a list of texts', mayBeNull),
   resources: decides(form.wholeResources, resourcesExpected, mayBeNull),
   httpPort: decides(form.port, 'a port number', mayBeNull),
-  containerDiskGb: decides(form.number, 'a number', mayBeNull),
-  workspaceGb: decides(form.number, 'a number', mayBeNull),
+  containerDiskGb: decides(form.size, sizeExpected, mayBeNull),
+  workspaceGb: decides(form.size, sizeExpected, mayBeNull),
   sleepAfterMinutes: decides(form.minutes, 'minutes', mayBeNull),
   requiredEnvironment: decides(form.variableNames, 'names of variables', mayBeNull),
 };

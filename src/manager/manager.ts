@@ -239,6 +239,12 @@ export class Manager {
   }
 
   #accept(snapshot: DesiredSnapshot): Promise<void> | undefined {
+    const { store, logger } = this.#options;
+    for (const { key: object, fields } of store.newlyCounted())
+      logger.error(
+        { object, fields, advice: 'compare with the ledger of the account (fleetkeeper ledger)' },
+        'stored amounts of an object could not be read: they are counted anew from now on',
+      );
     this.#accounts.update(snapshot);
     return this.#controller?.acceptDesired(snapshot);
   }

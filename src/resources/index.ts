@@ -19,6 +19,7 @@ export * from './parts/names.ts';
 export type * from './parts/notification.ts';
 export * from './parts/origins.ts';
 export * from './parts/repository.ts';
+export { storable } from './parts/tally.ts';
 export * from './parts/windows.ts';
 export { credentialsHeaderProblem } from '../kinds/account/schema-header.ts';
 export type { DeclaredPrice } from '../kinds/account/schema-prices.ts';

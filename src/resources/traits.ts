@@ -23,10 +23,25 @@ export function newKindState(key: ObjectKey): object {
   return stateTraitsOf(key).schema.parse({});
 }
 
-/** The kind's part as it was stored. Fields that a later version added are kept. Undefined if it is not readable. */
-export function readKindState(key: ObjectKey, stored: object): object | undefined {
-  const read = stateTraitsOf(key).schema.safeParse(stored);
-  return read.success ? { ...stored, ...read.data } : undefined;
+/** The kind's part as it was stored, and the fields that can't be read and begin anew. */
+export interface ReadKindState {
+  readonly kind: object;
+  readonly anew: readonly string[];
+}
+
+/**
+ * The kind's part as it was stored. Fields that a later version added are kept. Undefined if it is not readable, except for amounts that can be
+ * counted anew.
+ */
+export function readKindState(key: ObjectKey, stored: object): ReadKindState | undefined {
+  const { schema, counted = [] } = stateTraitsOf(key);
+  const whole = schema.safeParse(stored);
+  if (whole.success) return { kind: { ...stored, ...whole.data }, anew: [] };
+  const refused: ReadonlySet<unknown> = new Set(whole.error.issues.map(({ path }) => path[0]));
+  const anew = counted.filter((field) => refused.has(field));
+  const rest = Object.fromEntries(Object.entries(stored).filter(([field]) => !anew.includes(field)));
+  const read = schema.safeParse(rest);
+  return read.success ? { kind: { ...rest, ...read.data }, anew } : undefined;
 }
 
 /** Of a record: what a Budget limits now, whatever its document has by now. Undefined: it is no Budget. */

@@ -74,6 +74,12 @@ export interface Kept {
   readonly sequence: number;
 }
 
+export interface ReadBookkeeping extends Kept {
+  readonly standing: Standing;
+  /** See `ReadRecord`. */
+  readonly anew: readonly string[];
+}
+
 /** A revision without its content, which is too large for a status. `contentDigest` proves it. */
 export interface RevisionMark extends Omit<OwnerRevision, 'content' | 'data'> {
   readonly contentDigest: string;
@@ -158,12 +164,13 @@ export function readBookkeeping(
   status: unknown,
   digestKey: DigestKey,
   isFinalized = false,
-): Kept & { readonly standing: Standing } {
+): ReadBookkeeping {
   const { bookkeeping, ...shown } = isMap(status) ? status : {};
   const standing = standingOf(key, uid, bookkeeping, digestKey);
   const isLost = isFinalized && createsThings(key);
   const nothing = {
     record: { ...newRecord(key, uid), creationInDoubt: isLost ? lostCreation(uid) : undefined },
+    anew: [],
     intent: undefined,
     identity: undefined,
     revisions: [],
@@ -182,7 +189,8 @@ export function readBookkeeping(
   const { intent, identity, revisions = [], sequence } = bookkeeping;
   const isIntent = intent !== undefined && intentOutcomes.includes(intent.outcome);
   return {
-    record: standing === 'unsigned' ? claimed(read) : read,
+    record: standing === 'unsigned' ? claimed(read.record) : read.record,
+    anew: read.anew,
     intent: isIntent ? { ...intent, ...absentIntentFields(intent, isReadable), object: key } : undefined,
     identity: standing === 'unsigned' ? withoutOrigin(isReadable ? identity : undefined) : identity,
     // Their digests say nothing with another key.

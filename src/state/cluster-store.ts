@@ -201,6 +201,7 @@ export class ClusterStore extends MemoryStore {
     const revisions =
       kept.revisions.length > 0 ? await this.#revisions.read(key, uid, kept.revisions) : undefined;
     this.#known.set(key, { ...object, sequence: kept.sequence });
+    if (kept.anew.length > 0) this.keepCountedAnew([{ key, fields: kept.anew }]);
     await super.saveAll([kept.record]);
     if (kept.intent) await super.saveIntent(kept.intent, kept.record);
     if (revisions) this.keepRevisions(key, revisions);

@@ -5,6 +5,7 @@ import type { CapacityEntry } from './capacity.ts';
 import type { IdentityPin } from './identity-pin.ts';
 import type { PlanFileRecord } from './plan-files.ts';
 import type { ObservedPrice } from './prices.ts';
+import type { CountedAnew } from './record-versions.ts';
 import { SharedConditions } from './shared-conditions.ts';
 import { RecordIndexes, type RecordGauges } from './record-indexes.ts';
 import type { Intent, ObjectRecord, Resolution } from './records.ts';
@@ -42,6 +43,7 @@ export class MemoryStore implements StateStore {
   readonly #capacity: Map<string, readonly CapacityEntry[]>;
   readonly #revisions: Map<ObjectKey, readonly OwnerRevision[]>;
   #commands: ReadonlyMap<ObjectKey, string> = new Map();
+  readonly #countedAnew: CountedAnew[] = [];
   #planFiles: readonly PlanFileRecord[] = [];
   readonly #listeners: ((key: ObjectKey) => void)[] = [];
 
@@ -241,6 +243,16 @@ export class MemoryStore implements StateStore {
   /** Those that were read or written. */
   keepPlanFiles(planFiles: readonly PlanFileRecord[]): this {
     this.#planFiles = planFiles;
+    return this;
+  }
+
+  newlyCounted(): readonly CountedAnew[] {
+    return this.#countedAnew.splice(0);
+  }
+
+  /** Objects of which amounts could not be read. */
+  keepCountedAnew(objects: readonly CountedAnew[]): this {
+    this.#countedAnew.push(...objects);
     return this;
   }
 

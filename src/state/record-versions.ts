@@ -54,13 +54,27 @@ export function withoutKindFieldsIn1(stored: Stored): Stored {
   return Object.fromEntries(Object.entries(stored).filter(([name]) => !names.has(name)));
 }
 
+export interface ReadRecord {
+  readonly record: ObjectRecord;
+  /** Fields of the kind's part with amounts that can't be read. They are counted anew. */
+  readonly anew: readonly string[];
+}
+
+/** Amounts of an object that could not be read when its record was. */
+export interface CountedAnew {
+  readonly key: ObjectKey;
+  readonly fields: readonly string[];
+}
+
 /**
  * A stored record of version 2. Fields that it lacks, because a later version added them, get the values of a new record.
  * Undefined if the kind's part is not readable.
  */
-export function readRecord(key: ObjectKey, uid: string, stored: Stored): ObjectRecord | undefined {
-  const kind = readKindState(key, isMap(stored['kind']) ? stored['kind'] : {});
-  return kind && { ...newRecord(key, uid), ...stored, key, uid, kind };
+export function readRecord(key: ObjectKey, uid: string, stored: Stored): ReadRecord | undefined {
+  const read = readKindState(key, isMap(stored['kind']) ? stored['kind'] : {});
+  return (
+    read && { record: { ...newRecord(key, uid), ...stored, key, uid, kind: read.kind }, anew: read.anew }
+  );
 }
 
 function isMap(value: unknown): value is Record<string, unknown> {

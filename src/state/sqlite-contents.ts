@@ -6,7 +6,7 @@ import { readDemand, type CapacityEntry } from './capacity.ts';
 import type { IdentityPin } from './identity-pin.ts';
 import { leftCommands } from './left-commands.ts';
 import { readPlanFiles } from './plan-files.ts';
-import { readRecord } from './record-versions.ts';
+import { readRecord, type CountedAnew } from './record-versions.ts';
 import type { ObservedPrice } from './prices.ts';
 import type { Intent, IntentOutcome, ObjectRecord } from './records.ts';
 import type { OwnerRevision } from './revisions.ts';
@@ -107,16 +107,20 @@ export function load(database: Sqlite, owner: OwnerChoice) {
 }
 
 /** One row after the other: the texts of all together would be as large as what they become. */
-function readObjects(database: Sqlite): { readonly records: ObjectRecord[]; readonly intents: Intent[] } {
+function readObjects(database: Sqlite) {
   // An intent has texts of the record of its object: its key, the id, the key of the request.
   const shared = new SharedValues({ most: 200_000 });
   const records: ObjectRecord[] = [];
-  for (const row of database.each('SELECT record FROM objects'))
-    records.push(recordIn(shared, String(row['record'])));
+  const countedAnew: CountedAnew[] = [];
+  for (const row of database.each('SELECT record FROM objects')) {
+    const { record, anew } = recordIn(shared, String(row['record']));
+    records.push(record);
+    if (anew.length > 0) countedAnew.push({ key: record.key, fields: anew });
+  }
   const intents: Intent[] = [];
   const newest = 'SELECT * FROM intents WHERE number IN (SELECT max(number) FROM intents GROUP BY object)';
   for (const row of database.each(newest)) intents.push(shared.share(readIntent(row)));
-  return { records, intents };
+  return { records, intents, countedAnew };
 }
 
 function readRevisions(database: Sqlite): Map<ObjectKey, OwnerRevision[]> {
@@ -129,11 +133,12 @@ function readRevisions(database: Sqlite): Map<ObjectKey, OwnerRevision[]> {
   return revisions;
 }
 
-function recordIn(shared: SharedValues, text: string): ObjectRecord {
+/** A record that can't be read is not left out: what it manages would have no owner, and would be made again. */
+function recordIn(shared: SharedValues, text: string) {
   const stored = shared.share(JSON.parse(text) as ObjectRecord);
-  const record = readRecord(stored.key, stored.uid, { ...stored });
-  if (!record) throw new Error(`the record of ${stored.key} can't be read`);
-  return record;
+  const read = readRecord(stored.key, stored.uid, { ...stored });
+  if (!read) throw new Error(`the record of ${stored.key} can't be read`);
+  return read;
 }
 
 const optional = (value: unknown) => (value === null ? undefined : value);

@@ -133,7 +133,10 @@ export function readState(file: string, random: Random, owner: OwnerChoice): Mem
     });
     const { identity, records, intents, pins, prices, left, capacity, revisions } = content;
     const store = new MemoryStore(identity, records, intents, pins, prices, left, capacity, revisions);
-    return store.takeCommands(content.commands).keepPlanFiles(content.planFiles);
+    return store
+      .takeCommands(content.commands)
+      .keepPlanFiles(content.planFiles)
+      .keepCountedAnew(content.countedAnew);
   } finally {
     database.close();
   }
@@ -169,7 +172,7 @@ class SqliteStore extends MemoryStore implements StateStore {
   constructor(database: Sqlite, work: UnitOfWork, content: ReturnType<typeof load>) {
     const { identity, records, intents, pins, prices, left, capacity, revisions } = content;
     super(identity, records, intents, pins, prices, left, capacity, revisions);
-    this.keepPlanFiles(content.planFiles);
+    this.keepPlanFiles(content.planFiles).keepCountedAnew(content.countedAnew);
     this.#database = database;
     this.#work = work;
     this.#identity = identityOf(database.file);

@@ -4,6 +4,7 @@ import type { CapacityEntry } from './capacity.ts';
 import type { IdentityPin } from './identity-pin.ts';
 import type { PlanFileRecord } from './plan-files.ts';
 import type { ObservedPrice } from './prices.ts';
+import type { CountedAnew } from './record-versions.ts';
 import type { RecordGauges } from './record-indexes.ts';
 import type { Intent, ObjectRecord, Resolution } from './records.ts';
 import type { OwnerRevision } from './revisions.ts';
@@ -74,6 +75,8 @@ export interface StateStore {
   command(key: ObjectKey): string | undefined;
   /** Objects for which another process may have left a command since the last call. */
   newCommands(): readonly ObjectKey[];
+  /** Objects of which amounts could not be read since the last call. These are counted anew; all else of them was read. */
+  newlyCounted(): readonly CountedAnew[];
   /** Of an account (`namespace/name`). */
   identityPin(account: string): IdentityPin | undefined;
   /** Whether the next process will find the pin. False if writing it failed and it is in memory only. */

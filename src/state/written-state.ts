@@ -48,7 +48,7 @@ export function writtenState(key: ObjectKey, uid: string, status: unknown): Writ
     seen: seenIn(stored['seen']),
     refusal: refusalIn(stored['refusal']),
     report: reportIn(stored['report']),
-    kind: readKindState(key, isMap(kind) ? kind : {}) ?? bare.kind,
+    kind: readKindState(key, isMap(kind) ? kind : {})?.kind ?? bare.kind,
   };
   const derived = derivedIn(stored['derived']);
   return {

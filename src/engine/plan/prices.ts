@@ -176,13 +176,17 @@ const scale = 1_000_000;
 /** Larger demands could not be paid. A document has no upper bound. */
 const most = Number.MAX_VALUE;
 
+/** More than any balance or limit (§2): nobody can pay it. A larger cost is stored and shown as this one. */
+const beyondAllMicros = BigInt(Number.MAX_SAFE_INTEGER) + 1n;
+
 /** Of prices in micro-USD with their quantities. Rounded up. */
 function sum(parts: readonly (readonly [number, number])[]): bigint {
   const total = parts.reduce(
     (before, [micros, times]) => before + BigInt(micros) * BigInt(Math.ceil(Math.min(times * scale, most))),
     0n,
   );
-  return (total + BigInt(scale - 1)) / BigInt(scale);
+  const micros = (total + BigInt(scale - 1)) / BigInt(scale);
+  return micros > beyondAllMicros ? beyondAllMicros : micros;
 }
 
 // ---- steps -------------------------------------------------------------------------------------------

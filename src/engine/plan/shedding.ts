@@ -26,12 +26,13 @@
  * Failure cases. A restart: all of it is in the record of the budget. A lost record: nothing is shed, and what is paused is started as any
  * drift. Time set back: periods begin anew. Time put forward: what this process has not seen pass does not count (`elapsedMs`).
  */
-import type {
-  BudgetTerms,
-  ShedOrder,
-  SheddingTerms,
-  SparedObject,
-  StoredShedding,
+import {
+  storable,
+  type BudgetTerms,
+  type ShedOrder,
+  type SheddingTerms,
+  type SparedObject,
+  type StoredShedding,
 } from '../../resources/index.ts';
 import { passedLimits, roomOf, sheddingLimits, type BudgetFigures } from './budget.ts';
 
@@ -257,7 +258,7 @@ function ordered(state: StoredShedding, member: ShedMember, nowMs: number): Stor
   const { object, uid, savesMicros, replicas } = member;
   const earlier = state.orders.find((order) => order.object === object);
   const since = earlier?.since ?? nowMs;
-  const micros = String(savesMicros);
+  const micros = String(storable(savesMicros));
   const order: ShedOrder = {
     object,
     uid,

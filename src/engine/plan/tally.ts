@@ -19,14 +19,14 @@
  *
  * A process that was down for days looks like a jump. While the clock is not set back into that time, all of it counts.
  *
- * Amounts are micro-USD times milliseconds, so nothing is lost to rounding.
+ * Amounts are micro-USD times milliseconds, so nothing is lost to rounding. None is larger than what can be stored and read again (`storable`).
  *
  * Stored each minute, at once when the burn changes, and at the end of a process. So a kill -9 forgets at most 60 s and the time between two
  * reads (90 s with `pollSeconds: 30`). The next process counts these anew, at the stored burn: nothing is missing unless the burn had changed
  * in the very last read.
  */
 import { dayAt } from '../../base/index.ts';
-import type { StoredTally } from '../../resources/index.ts';
+import { storable, type StoredTally } from '../../resources/index.ts';
 
 export interface Tally {
   /** As `2026-11`. */
@@ -92,8 +92,8 @@ export function countingRules(
   return { gapMs, mostDays: isInCluster ? daysKept.cluster : daysKept.folder };
 }
 
-export function firstTally({ at, burnMicros, balanceMicros }: TallyRead, timeZone: string): Tally {
-  const { date } = dayAt(at, timeZone);
+export function firstTally(read: TallyRead, timeZone: string): Tally {
+  const { date } = dayAt(read.at, timeZone);
   const none = {
     spent: 0n,
     estimated: 0n,
@@ -101,12 +101,18 @@ export function firstTally({ at, burnMicros, balanceMicros }: TallyRead, timeZon
     days: new Map<string, bigint>(),
     jump: undefined,
   };
-  return { month: monthOf(date), since: at, at, burnMicros, balanceMicros, ...none };
+  return { month: monthOf(date), since: read.at, ...storableRead(read), ...none };
+}
+
+function storableRead({ at, burnMicros, balanceMicros }: TallyRead): TallyRead {
+  const balance = balanceMicros === undefined ? undefined : storable(balanceMicros);
+  return { at, burnMicros: storable(burnMicros), balanceMicros: balance };
 }
 
 /** With the time until the read. */
-export function tallied(before: Tally, read: TallyRead, rules: TallyRules): Tally {
+export function tallied(before: Tally, found: TallyRead, rules: TallyRules): Tally {
   const { timeZone, gapMs, mostDays } = rules;
+  const read = storableRead(found);
   const passedMs = read.at - before.at;
   if (passedMs <= 0) return setBack(before, read, rules);
   const isGap = passedMs > gapMs;
@@ -117,17 +123,17 @@ export function tallied(before: Tally, read: TallyRead, rules: TallyRules): Tall
     const { date, until } = dayAt(from, timeZone);
     const to = Math.min(until, read.at);
     const amount = before.burnMicros * BigInt(to - from);
-    days.set(date, (days.get(date) ?? 0n) + amount);
+    days.set(date, storable((days.get(date) ?? 0n) + amount));
     // With a clock that was set back, the month before may come again. It stays in this one.
     if (monthOf(date) > tally.month) tally = nextMonth(tally, monthOf(date), from);
-    const estimated = tally.estimated + (isGap ? amount : 0n);
-    tally = { ...tally, spent: tally.spent + amount, estimated };
+    const estimated = storable(tally.estimated + (isGap ? amount : 0n));
+    tally = { ...tally, spent: storable(tally.spent + amount), estimated };
     from = to;
   }
   const { date } = dayAt(read.at, timeZone);
   if (monthOf(date) > tally.month) tally = nextMonth(tally, monthOf(date), read.at);
   for (const day of [...days.keys()].slice(0, Math.max(0, days.size - mostDays))) days.delete(day);
-  const unattributed = tally.unattributed + notShown(before, read, BigInt(passedMs));
+  const unattributed = storable(tally.unattributed + notShown(before, read, BigInt(passedMs)));
   const jump = passedMs > dayMs ? jumpFrom(before, read.at, timeZone) : before.jump;
   return { ...tally, ...read, days, unattributed, jump };
 }
@@ -165,11 +171,11 @@ function untilNow(before: Tally, read: TallyRead, timeZone: string): Tally {
     days.set(date, today > rest ? today - rest : 0n);
   }
   const spent = [...days].reduce((sum, [each, amount]) => (monthOf(each) === month ? sum + amount : sum), 0n);
-  const kept = { ...before, ...read, month, spent, days, jump: undefined };
+  const kept = { ...before, ...read, month, spent: storable(spent), days, jump: undefined };
   if (month < before.month) return { ...kept, since: read.at, estimated: 0n, unattributed: 0n };
   const taken = before.spent > spent ? before.spent - spent : 0n;
   const estimated = before.estimated > taken ? before.estimated - taken : 0n;
-  const unattributed = before.balanceMicros === undefined ? 0n : before.unattributed + taken;
+  const unattributed = before.balanceMicros === undefined ? 0n : storable(before.unattributed + taken);
   return { ...kept, since: Math.min(before.since, read.at), estimated, unattributed };
 }
 

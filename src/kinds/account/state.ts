@@ -23,6 +23,7 @@ export type ShownMoney = Readonly<z.output<typeof money>>;
 
 export const accountState: KindStateDeclaration<AccountState> = {
   schema,
+  counted: ['tally', 'shownMoney'],
   /** The month begins anew. */
   unsigned: (state) => ({ ...state, tally: undefined }),
 };

@@ -1,7 +1,7 @@
 /** What is remembered of a Budget. */
 import { z } from 'zod';
 import type { KindStateDeclaration } from '../../resources/parts/kind-state.ts';
-import { storedAmount as amount, storedTally as tally } from '../../resources/parts/tally.ts';
+import { largestAmount, storedAmount as amount, storedTally as tally } from '../../resources/parts/tally.ts';
 import { selector } from './schema.ts';
 
 const scope = z.discriminatedUnion('of', [
@@ -37,7 +37,8 @@ const order = z.object({
   since: z.number(),
   askedAt: z.number(),
   phase: z.enum(['asked', 'done']),
-  micros: amount,
+  /** One that is too large for an amount costs more than there is room for. */
+  micros: amount.catch(String(largestAmount)),
   replicas: z.number().optional(),
 });
 
@@ -74,6 +75,7 @@ export type BudgetState = Readonly<z.output<typeof schema>>;
 
 export const budgetState: KindStateDeclaration<BudgetState> = {
   schema,
+  counted: ['tally'],
   /** What somebody else has written would raise a limit, or move it elsewhere. The month begins anew. */
   unsigned: () => ({}),
 };

@@ -8,6 +8,11 @@ import { z } from 'zod';
 export interface KindStateDeclaration<State extends object> {
   /** Every field is optional or has a default. A new object has what follows from `{}`. */
   readonly schema: z.ZodType<State> & { readonly shape: object };
+  /**
+   * Fields with amounts that were counted. One that can't be read is left out, and is counted anew (`readKindState`): all else of the record
+   * must not be lost for it.
+   */
+  readonly counted?: readonly string[];
   /** Names of fields in records of version 1, if they had other ones. */
   readonly earlierNames?: Readonly<Record<string, string>>;
   /** Fields with digests. With another digest key they are useless, and not read. */

@@ -1,7 +1,19 @@
 /** What was spent, as it is stored: in the record of a budget, and of an account. */
 import { z } from 'zod';
 
-export const storedAmount = z.string().regex(/^-?\d{1,40}$/);
+const mostDigits = 40;
+
+/** Micro-USD, or micro-USD times milliseconds. */
+export const storedAmount = z.string().regex(new RegExp(`^-?\\d{1,${mostDigits}}$`));
+
+/** The largest amount that can be stored, in either direction. Everything that an account can show (§2) costs far less in a thousand years. */
+export const largestAmount = 10n ** BigInt(mostDigits) - 1n;
+
+/** What can be stored of an amount. */
+export function storable(amount: bigint): bigint {
+  if (amount > largestAmount) return largestAmount;
+  return amount < -largestAmount ? -largestAmount : amount;
+}
 
 /** Amounts are micro-USD times milliseconds (engine/plan/tally.ts). */
 const storedCount = z.object({

@@ -95,6 +95,33 @@ describe('a field that only informs', () => {
     expect(volumes[0]?.provisioned).toBeUndefined();
   });
 
+  test.each<[unknown, number | undefined]>([
+    [10, 10],
+    [0, 0],
+    ['4096', 4096],
+    [4_096_000, 4_096_000],
+    [4_096_001, undefined],
+    [1e36, undefined],
+    [1e308, undefined],
+    ['9'.repeat(300), undefined],
+    ['9'.repeat(400), undefined],
+    [-1, undefined],
+  ])('of a volume: the size %j is read as %j', (shown, expected) => {
+    const volume = { id, sizeGb: shown, requestedSizeGb: shown };
+    const { volumes } = read(readers.account, account({ volumes: [volume] }));
+    expect([volumes[0]?.sizeGb, volumes[0]?.requestedSizeGb]).toEqual([expected, expected]);
+    const fields = (volumes[0]?.unreadable ?? []).map(({ field, decides }) => [field, decides]);
+    const odd = ['sizeGb', 'requestedSizeGb'].map((field) => [field, false]);
+    expect(fields).toEqual(expected === undefined ? odd : []);
+  });
+
+  test.each([2 ** 53, 1e308, -(2 ** 53)])('no amount is %d', (shown) => {
+    const service = { id, hourlyMicros: shown, sleepAfterMinutes: shown };
+    const odd = read(readers.account, account({ balanceMicros: shown, services: [service] }));
+    expect([odd.balanceMicros, odd.services[0]?.hourlyMicros]).toEqual([undefined, undefined]);
+    expect(odd.services[0]?.sleepAfterMinutes).toBeUndefined();
+  });
+
   test('never makes an account unreadable: ledger, currency, balance', () => {
     const odd = read(readers.account, { services: [], volumes: [], ledger: 'none', balanceMicros: 'a lot' });
     expect(odd).toMatchObject({ ledger: [], currency: 'USD', balanceMicros: undefined });
@@ -189,6 +216,8 @@ describe('a field that decides', () => {
     ['image', { name: 'a' }, 'an object: {"name":"a"}'],
     ['resources', '8 CPUs', 'a text: "8 CPUs"'],
     ['resources', { cpu: 'eight' }, 'an object: {"cpu":"eight"}'],
+    ['resources', { memoryGb: 1e308 }, 'an object: {"memoryGb":1e+308}'],
+    ['resources', { gpuCount: 4_096_001 }, 'an object: {"gpuCount":4096001}'],
     ['volumeId', 5, 'a number: 5'],
   ])('%s %j makes its own object unusable, and no other', (field, shown, found) => {
     const { items } = { items: services({ id, [field]: shown }, { id: other, state: 'running' }).services };

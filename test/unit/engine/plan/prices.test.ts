@@ -43,7 +43,19 @@ test.each([1e308, Number.MAX_VALUE, 2 ** 60])('of %d CPUs there is a price, whic
     book({ declared: [declared] }),
   );
   expect(micros > BigInt(Number.MAX_SAFE_INTEGER)).toBe(true);
+  expect(micros < 10n ** 17n).toBe(true);
 });
+
+test.each([1e308, 1e36, 5e-324])(
+  'storage of %d GB makes no price that is beyond what can be stored',
+  (storageGb) => {
+    const observed = [seen({ demand: { storageGb: 1e-300 }, hourlyMicros: 1 })];
+    for (const given of [book({ observed }), book({ declared: [declared] }), book({ catalog })]) {
+      const { micros } = estimate({ storageGb }, europe, given);
+      expect(micros >= 0n && micros <= 2n ** 53n).toBe(true);
+    }
+  },
+);
 
 describe('the basis of a price', () => {
   test('is what was seen, then what is declared, then what the catalog shows', () => {

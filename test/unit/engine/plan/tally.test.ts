@@ -1,4 +1,4 @@
-import { array, assert, bigInt, nat, property, tuple } from 'fast-check';
+import { array, assert, bigInt, integer, nat, oneof, option, property, tuple } from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import {
   firstTally,
@@ -9,6 +9,7 @@ import {
   tallied,
   type Tally,
 } from '../../../../src/engine/plan/index.ts';
+import { readKindState, type StoredTally } from '../../../../src/resources/index.ts';
 
 const at = (text: string) => Date.parse(text);
 const rules = { timeZone: 'UTC', gapMs: 600_000, mostDays: 400 };
@@ -116,6 +117,27 @@ test('it is read as it was stored, whatever is in it', () => {
       let tally = firstTally(read(at('2026-11-10T00:00:00Z'), 5n, 7n), 'UTC');
       for (const [ms, burn] of reads) tally = tallied(tally, read(tally.at + ms, burn), rules);
       expect(readTally(JSON.parse(JSON.stringify(storedTally(tally))))).toEqual(tally);
+    }),
+  );
+});
+
+test('whatever is read, and however often, what is stored of it can be read', () => {
+  const most = 10n ** 330n;
+  const amount = oneof(bigInt({ min: -most, max: most }), bigInt({ min: 0n, max: 2n ** 53n }));
+  const balance = option(amount, { nil: undefined });
+  const step = integer({ min: -40 * 24 * hourMs, max: 40 * 24 * hourMs });
+  assert(
+    property(amount, balance, array(tuple(step, amount, balance), { maxLength: 12 }), (burn, has, reads) => {
+      let tally = firstTally(read(at('2026-11-10T00:00:00Z'), burn, has), 'UTC');
+      for (const [ms, now, left] of [[0, burn, has] as const, ...reads]) {
+        tally = tallied(tally, read(tally.at + ms, now, left), rules);
+        for (const key of ['Budget/default/b', 'Account/default/a'] as const) {
+          const stored = JSON.parse(JSON.stringify({ tally: storedTally(tally) }));
+          const { kind, anew } = readKindState(key, stored) ?? {};
+          expect(anew).toEqual([]);
+          expect(readTally((kind as { tally: StoredTally }).tally)).toEqual(tally);
+        }
+      }
     }),
   );
 });
