@@ -57,10 +57,17 @@ export function size(value: unknown): number | undefined {
   return found !== undefined && found >= 0 && found <= largestSize ? found : undefined;
 }
 
+/**
+ * Micro-USD: 100,000 USD per hour for one thing, a thousand times what the most expensive machines cost. What is beyond is a mistake. For as long as it
+ * is shown it would count as spent, and budgets would stop services for it.
+ */
+export const highestPrice = 100_000_000_000;
+
 /** A price may be a fraction of a micro-USD: it is rounded up. */
 export function price(value: unknown): number | undefined {
   const amount = number(value);
-  return amount === undefined ? undefined : micros(Math.ceil(amount));
+  const whole = amount === undefined ? undefined : micros(Math.ceil(amount));
+  return whole !== undefined && whole <= highestPrice ? whole : undefined;
 }
 
 /** Amounts may be fractions of a micro-USD. */

@@ -28,7 +28,7 @@ const mayBeNull = { mayBeNull: true } as const;
 
 const revision = decides(form.revision, 'an integer greater than 0 (§2)');
 const name = informs(form.text, 'a text');
-const price = informs(form.price, 'micro-USD per hour', mayBeNull);
+const price = informs(form.price, `micro-USD per hour, at most ${form.highestPrice}`, mayBeNull);
 const failure = informs(form.reason, 'a text, or an object with code and message', mayBeNull);
 const geography = { aliases: ['resolvedGeography'], ...mayBeNull };
 const resourcesExpected = `{gpuCount, cpu, memoryGb}, each a number (§2) of at most ${form.largestSize}`;
