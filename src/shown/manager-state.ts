@@ -5,7 +5,8 @@
  * | state     | meaning                                                             | exit code |
  * |-----------|---------------------------------------------------------------------|-----------|
  * | `Running` | it holds the state or the Lease, and was seen lately                | 0         |
- * | `Silent`  | it holds the state on this machine, and gives no sign: it is paused | 3         |
+ * | `Impaired` | it runs, and reports that it sees no edits, or can't write its state | 3; others than `run`: 0 |
+ * | `Silent`  | it holds the state on this machine, and gives no sign: it is paused, or can't write there | 3 |
  * | `Stopped` | it ended in order; of `apply` and others, that is their normal end  | 3; others than `run`: 0 |
  * | `Lost`    | it ended without being stopped, or can't be seen from here          | 3; others than `run`: 0 |
  * | `Unknown` | nothing was recorded: no manager has run, or it can't be read       | 0         |
@@ -14,7 +15,7 @@ import { rfc3339 } from '../base/index.ts';
 import type { LeaseHolder } from '../kubernetes/index.ts';
 import { signEveryMs, type StateFacts } from '../state/index.ts';
 
-export type ManagerPhase = 'Running' | 'Silent' | 'Stopped' | 'Lost' | 'Unknown';
+export type ManagerPhase = 'Running' | 'Impaired' | 'Silent' | 'Stopped' | 'Lost' | 'Unknown';
 
 /** Times in Unix milliseconds, by the clock of `host`. */
 export interface ManagerState {
@@ -26,7 +27,7 @@ export interface ManagerState {
   readonly seenAt?: number;
   /** Another machine, whose clock may differ, and whose processes can't be seen. */
   readonly isElsewhere?: boolean;
-  /** Why it is not known. */
+  /** Why it is not known, or what impairs it. */
   readonly note?: string;
 }
 
@@ -42,14 +43,17 @@ export function managerOfFolder(
     const note = isHeld ? 'a process that records no sign of life holds the state' : undefined;
     return { ...seen(writtenAt), phase: isHeld ? 'Running' : 'Unknown', ...(note ? { note } : {}) };
   }
-  const { command, host, pid, startedAt, stoppedAt, seenAt } = sign;
+  const { command, host, pid, startedAt, stoppedAt, seenAt, problems = [] } = sign;
   const isElsewhere = host !== hostname;
   const isFresh = Math.abs(nowMs - seenAt) < freshMs;
   const found = { command, host, pid, startedAt, seenAt, isElsewhere };
   if (stoppedAt !== undefined && !isHeld) return { ...found, phase: 'Stopped' };
-  if (isHeld) return { ...found, phase: isFresh ? 'Running' : 'Silent' };
+  if (isHeld && !isFresh) return { ...found, phase: 'Silent' };
   // The lock of another machine need not be visible here.
-  return { ...found, phase: isElsewhere && isFresh ? 'Running' : 'Lost' };
+  if (!isHeld && !(isElsewhere && isFresh)) return { ...found, phase: 'Lost' };
+  return problems.length === 0
+    ? { ...found, phase: 'Running' }
+    : { ...found, phase: 'Impaired', note: problems.join('; ') };
 }
 
 function seen(seenAt: number | undefined): Pick<ManagerState, 'seenAt'> {
@@ -82,7 +86,7 @@ export function isAbsent({ phase }: ManagerState): boolean {
 
 /** Somebody started a manager that was to stay, and it does not keep the state up to date any more. */
 export function isMissing(manager: ManagerState): boolean {
-  return manager.command === 'run' && isAbsent(manager);
+  return manager.command === 'run' && (isAbsent(manager) || manager.phase === 'Impaired');
 }
 
 /** The first line of `status`. */
@@ -93,11 +97,12 @@ export function managerLine(manager: ManagerState, nowMs: number): string {
   const who =
     command === 'run' ? `the manager${place(manager)}` : `\`fleetkeeper ${command}\`${place(manager)}`;
   const ago = seenAt === undefined ? 'at an unknown time' : agoText(seenAt, nowMs);
+  if (phase === 'Impaired') return `${asOf}, and may be out of date: ${who} reports: ${note}${skew}`;
   if (note !== undefined) return `${asOf}; ${note}`;
   if (phase === 'Unknown') return `${asOf}; which manager wrote it is not recorded`;
   if (phase === 'Running') return `${asOf} by ${who}${skew}`;
   if (phase === 'Silent')
-    return `no manager is at work: last seen ${ago}; ${who}, still holds the state, and is paused or hangs`;
+    return `no manager is at work: last seen ${ago}; ${who}, still holds the state, and is paused, hangs, or can't write there`;
   if (command !== 'run') {
     return phase === 'Stopped'
       ? `${asOf}, when ${who}, ended; no manager is running`

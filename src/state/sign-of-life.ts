@@ -6,9 +6,25 @@
  *     (start) ──> alive: its time moves every 10 s ── stop ──> `stoppedAt` is written
  *                   └── killed ──> its time stays; the lock (lock.ts) is free
  *
+ * What impairs the process is in it, too. On a full disk the sign is written over what the file had, which needs no new space. If that fails as
+ * well, its time is not moved: `status` then shows that nobody is at work, and not that all is well.
+ *
+ * A sign of another process is left alone: whoever replaced the folder of a state may have one of its own there.
+ *
  * It is for people who ask how old a status is. Nothing else depends on it, so a failed write is ignored.
  */
-import { existsSync, readFileSync, realpathSync, renameSync, statSync, utimesSync } from 'node:fs';
+import {
+  closeSync,
+  existsSync,
+  openSync,
+  readFileSync,
+  realpathSync,
+  renameSync,
+  rmSync,
+  statSync,
+  utimesSync,
+  writeSync,
+} from 'node:fs';
 import { DatabaseSync } from 'node:sqlite';
 import { UserError, messageOf, writeAnew, type Clock, type Timer } from '../base/index.ts';
 
@@ -24,6 +40,8 @@ export interface SignContent {
   readonly stoppedAt?: number;
   /** When the newest heartbeat for an object was accepted. */
   readonly heartbeats?: Readonly<Record<string, number>>;
+  /** What impairs the process, for people. Absent: nothing. */
+  readonly problems?: readonly string[];
 }
 
 export interface SignOfLife extends SignContent {
@@ -45,13 +63,15 @@ export function giveSigns(
   { command, pid, host }: Pick<SignContent, 'command' | 'pid' | 'host'>,
   clock: Clock,
   heartbeats: () => SignContent['heartbeats'] = () => undefined,
+  problems: () => readonly string[] = () => [],
 ): () => void {
   const file = signFile(stateFile);
   const started = { command, pid, host, startedAt: clock.wallMs() };
   let timer: Timer;
+  const touched = new Touched(file, started);
   const next = () => {
     timer = clock.after(signEveryMs, () => {
-      attempt(() => touch(file, started, heartbeats(), clock.wallMs()));
+      attempt(() => touched.touch(heartbeats(), problems(), clock.wallMs()));
       next();
     });
   };
@@ -64,15 +84,58 @@ export function giveSigns(
   };
 }
 
-/** Without heartbeats the content stays as it is. */
-function touch(
-  file: string,
-  started: SignContent,
-  heartbeats: SignContent['heartbeats'],
-  nowMs: number,
-): void {
-  if (heartbeats === undefined && existsSync(file)) utimesSync(file, nowMs / 1000, nowMs / 1000);
-  else write(file, heartbeats ? { ...started, heartbeats } : started, nowMs);
+class Touched {
+  readonly #file: string;
+  readonly #started: SignContent;
+  #problems = '';
+
+  constructor(file: string, started: SignContent) {
+    this.#file = file;
+    this.#started = started;
+  }
+
+  /** Without heartbeats, and with the same problems as before, the content stays as it is. */
+  touch(heartbeats: SignContent['heartbeats'], found: readonly string[], nowMs: number): void {
+    const file = this.#file;
+    const problems = found.map((text) => text.slice(0, longestProblem));
+    if (problems.length > 0 && isOfAnother(file, this.#started)) return;
+    const mark = problems.join('\n');
+    if (heartbeats === undefined && mark === this.#problems && existsSync(file)) {
+      utimesSync(file, nowMs / 1000, nowMs / 1000);
+      return;
+    }
+    const sign = { ...this.#started, ...(problems.length > 0 ? { problems } : {}) };
+    try {
+      write(file, heartbeats ? { ...sign, heartbeats } : sign, nowMs);
+    } catch {
+      overwrite(file, sign, nowMs);
+    }
+    this.#problems = mark;
+  }
+}
+
+/** Together with all else, less than a block of a disk. */
+const longestProblem = 600;
+
+function isOfAnother(file: string, { pid, host, startedAt }: SignContent): boolean {
+  const found = contentOf(file);
+  return found !== undefined && (found.pid !== pid || found.host !== host || found.startedAt !== startedAt);
+}
+
+/** In place, in one call, with blanks over the rest of what was there: no room is needed for that on most disks. */
+function overwrite(file: string, sign: SignContent, nowMs: number): void {
+  // What could not be written takes room, too.
+  attempt(() => rmSync(`${file}.next`, { force: true }));
+  const text = Buffer.from(`${JSON.stringify(sign)}\n`);
+  const { size } = statSync(file);
+  const whole = Buffer.concat([text, Buffer.alloc(Math.max(0, size - text.length), ' ')]);
+  const descriptor = openSync(file, 'r+');
+  try {
+    if (writeSync(descriptor, whole, 0, whole.length, 0) < whole.length) throw new Error('it has no room');
+  } finally {
+    closeSync(descriptor);
+  }
+  utimesSync(file, nowMs / 1000, nowMs / 1000);
 }
 
 /** A reader sees the sign before or after, and no part of one. */
@@ -137,7 +200,9 @@ export function hasStateFile(stateFile: string): boolean {
 
 function contentOf(file: string): SignContent | undefined {
   try {
-    const { command, pid, host, startedAt, stoppedAt, heartbeats } = JSON.parse(readFileSync(file, 'utf8'));
+    const { command, pid, host, startedAt, stoppedAt, heartbeats, problems } = JSON.parse(
+      readFileSync(file, 'utf8'),
+    );
     const isWhole = typeof command === 'string' && typeof host === 'string';
     if (!isWhole || !Number.isInteger(pid) || !Number.isFinite(startedAt)) return undefined;
     return {
@@ -147,6 +212,7 @@ function contentOf(file: string): SignContent | undefined {
       startedAt,
       ...(Number.isFinite(stoppedAt) ? { stoppedAt } : {}),
       ...(isTimes(heartbeats) ? { heartbeats } : {}),
+      ...(isTexts(problems) ? { problems } : {}),
     };
   } catch {
     return undefined;
@@ -155,6 +221,10 @@ function contentOf(file: string): SignContent | undefined {
 
 function isTimes(value: unknown): value is Record<string, number> {
   return typeof value === 'object' && value !== null && Object.values(value).every(Number.isFinite);
+}
+
+function isTexts(value: unknown): value is readonly string[] {
+  return Array.isArray(value) && value.every((each) => typeof each === 'string');
 }
 
 /** Whether a read of the lock's database is refused. The read itself takes no longer than `lockState` waits. */

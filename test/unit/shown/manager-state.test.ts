@@ -1,5 +1,14 @@
 /** How old a status is, and who keeps it. */
-import { existsSync, rmSync, statSync, utimesSync } from 'node:fs';
+import {
+  existsSync,
+  mkdirSync,
+  readFileSync,
+  rmdirSync,
+  rmSync,
+  statSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs';
 import { describe, expect, test } from 'vitest';
 import { parse } from 'yaml';
 import { systemRandom } from '../../../src/base/index.ts';
@@ -24,12 +33,14 @@ function world(command = 'run', host = 'here') {
   const clock = new ManualClock(noon);
   const lock = lockState(file, 'a test');
   openState(file, systemRandom, { default: 'fleet', explicit: undefined }).close();
-  const stop = giveSigns(file, { ...here, command, host }, clock);
+  const problems: string[] = [];
+  const none = () => undefined;
+  const stop = giveSigns(file, { ...here, command, host }, clock, none, () => problems);
   const line = () => {
     const manager = managerOfFolder(stateFacts(file), 'here', clock.wallMs());
     return `${isMissing(manager) ? 3 : 0} ${managerLine(manager, clock.wallMs())}`;
   };
-  return { file, clock, lock, stop, line };
+  return { file, clock, lock, stop, line, problems };
 }
 
 describe('in a folder', () => {
@@ -74,6 +85,47 @@ describe('in a folder', () => {
     // It continues.
     await clock.advance(signEveryMs);
     expect(line()).toMatch(/^0 as of .* by the manager/);
+    stop();
+    lock.release();
+  });
+
+  test('a manager that is impaired is not taken as one that keeps the state up to date', async () => {
+    const { clock, lock, line, stop, problems } = world();
+    problems.push("the folder can't be read");
+    await clock.advance(signEveryMs);
+    const time = clockTime(noon + signEveryMs, clock.wallMs());
+    expect(line()).toBe(
+      `3 as of ${time}, and may be out of date: the manager on here, pid 4711 reports: the folder can't be read`,
+    );
+    problems.pop();
+    await clock.advance(signEveryMs);
+    expect(line()).toMatch(/^0 as of .* by the manager/);
+    stop();
+    lock.release();
+  });
+
+  test('a manager that is impaired shows it on a disk without room for another file', async () => {
+    const { clock, lock, line, stop, file, problems } = world();
+    // As on a full disk, the file that is to replace the sign can't be written.
+    mkdirSync(`${file}.manager.next`);
+    problems.push("the state can't be written");
+    await clock.advance(signEveryMs);
+    expect(line()).toMatch(/^3 as of .* reports: the state can't be written$/);
+    problems.pop();
+    await clock.advance(signEveryMs);
+    expect(line()).toMatch(/^0 as of .* by the manager/);
+    rmdirSync(`${file}.manager.next`);
+    stop();
+    lock.release();
+  });
+
+  test('the sign of another process is left alone by one that is impaired', async () => {
+    const { clock, lock, stop, file, problems } = world();
+    const other = `${JSON.stringify({ ...here, pid: 9, startedAt: noon })}\n`;
+    writeFileSync(`${file}.manager`, other);
+    problems.push('the state file was replaced');
+    await clock.advance(signEveryMs);
+    expect(readFileSync(`${file}.manager`, 'utf8')).toBe(other);
     stop();
     lock.release();
   });
