@@ -10,9 +10,9 @@ const resources = { gpuCount: 0, cpu: 1, memoryGb: 1 };
 const web = { name: 'Web Front!', region: 'standard', image: 'ghcr.io/acme/web:1', resources };
 
 /** An account in which somebody has made things by hand, and a shell in which it is the one. */
-async function world() {
+async function world(flags: { readonly timeScale?: number } = {}) {
   const folder = await temporaryFolder();
-  const plane = await new ControlPlane(folder).start();
+  const plane = await new ControlPlane(folder, flags).start();
   const environment = { FLEETKEEPER_API_URL: plane.url, FLEETKEEPER_API_KEY: apiKey };
   const source = path.join(folder, 'imported');
   const fk = (...args: string[]) => fleetkeeper(args, environment);
@@ -54,6 +54,18 @@ test('what was made by hand is imported, and kept from then on as the documents 
   await rm(path.join(source, 'services'), { recursive: true });
   expect((await fk('apply', '--source', source, '--yes', '--allow-mass-change')).code).toBe(0);
   expect((await plane.account()).services).toHaveLength(3);
+});
+
+test('a service that somebody is stopping is imported as stopped, which is reported', async () => {
+  const { plane, source, fk, settled } = await world({ timeScale: 1 });
+  const { id } = await plane.call('POST', '/api/services', web);
+  await settled(1);
+  await plane.call('POST', `/api/services/${id}/actions`, { action: 'stop' });
+  expect(await plane.service('Web Front!')).toMatchObject({ state: 'running', operation: 'stop' });
+  expect((await fk('import', '--output', source)).stdout).toMatch(/^services\/web-front.* desiredState/m);
+  await eventually('it is stopped', async () => (await plane.service('Web Front!')).state === 'paused');
+  expect((await fk('apply', '--source', source, '--yes')).code).toBe(0);
+  expect(await plane.service('Web Front!')).toMatchObject({ id, state: 'paused' });
 });
 
 test('an import into the folder that it came from adds only what is new', async () => {

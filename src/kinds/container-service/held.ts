@@ -2,7 +2,7 @@
 import type { wire } from '../../api/index.ts';
 import { wholeResources } from '../../api/wire.ts';
 import type { Gap, HeldThings, ImportContext, Place, SpecDraft } from '../../engine/index.ts';
-import { parseBeacon, serviceBurn } from '../../engine/plan/index.ts';
+import { parseBeacon, passingStates, serviceBurn, settledStates } from '../../engine/plan/index.ts';
 import { accountRef, adopted, geographyGap, listed, present } from '../drafts.ts';
 import { isServiceOwned } from '../storage-volume/held.ts';
 
@@ -26,7 +26,7 @@ function draft(service: wire.Service, place: Place, context: ImportContext): Spe
       httpPort: present(service.httpPort),
       storage: storageOf(service, context),
       sleepAfterMinutes: sleepOf(service),
-      desiredState: service.state === 'paused' ? 'Stopped' : 'Running',
+      desiredState: desiredOf(service),
       ...adopted(service.id),
     },
     needed: ['region', 'image', 'resources'],
@@ -34,6 +34,7 @@ function draft(service: wire.Service, place: Place, context: ImportContext): Spe
       ...geographyGap(service.geography),
       ...commandGap(service, context),
       environmentGap(service),
+      ...desiredGap(service, context),
       ...stateGap(service, context),
     ],
   };
@@ -83,6 +84,23 @@ function commandGap({ command }: wire.Service, { quote }: ImportContext): Gap[] 
 
 function environmentLine(name: string): string {
   return `  - {name: ${JSON.stringify(name)}, value: FILL-IN}`;
+}
+
+/** What an operation that is under way leads to. The reference shows `operation`; the contract names no such field (§2). */
+function desiredOf({ state, operation }: wire.Service): 'Running' | 'Stopped' {
+  if (operation === 'stop') return 'Stopped';
+  return state === 'paused' && operation !== 'provision' ? 'Stopped' : 'Running';
+}
+
+/** What somebody has just stopped, the next `apply` would start again, and the other way round. */
+function desiredGap(service: wire.Service, { quote }: ImportContext): Gap[] {
+  const { state, operation } = service;
+  const isKnown = state === undefined || settledStates.has(state) || passingStates.has(state);
+  const isSure = operation === undefined || operation === null || state === 'provisioning';
+  if (isKnown && isSure) return [];
+  const shown = isSure ? '' : `, and an operation is under way (${quote(operation)})`;
+  const why = `the state is ${quote(state ?? 'not shown')}${shown}. \`${desiredOf(service)}\` is what that seems to lead to; compare it before you apply`;
+  return [{ field: 'desiredState', why }];
 }
 
 function stateGap({ state, error }: wire.Service, { quote }: ImportContext): Gap[] {

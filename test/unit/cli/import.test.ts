@@ -130,6 +130,25 @@ describe('an imported service', () => {
     expect([spec?.desiredState, spec?.sleepAfterMinutes]).toEqual([desiredState, sleepAfterMinutes]);
   });
 
+  test.each([
+    ['running', 'stop', 'Stopped', true],
+    ['paused', 'provision', 'Running', true],
+    ['running', 'sleep', 'Running', true],
+    ['running', { kind: 'new' }, 'Running', true],
+    ['defragmenting', undefined, 'Running', true],
+    ['provisioning', 'provision', 'Running', false],
+    ['running', null, 'Running', false],
+    ['paused', undefined, 'Stopped', false],
+  ])(
+    'that is %s while the operation %j is under way is to be %s, which is a gap: %s',
+    (state, operation, desiredState, isGap) => {
+      const { object, gaps, text } = only({ services: [{ ...service, state, operation }] });
+      expect((object?.spec as ContainerServiceSpec | undefined)?.desiredState).toBe(desiredState);
+      expect(gaps.some(({ field }) => field === 'desiredState')).toBe(isGap);
+      expect(text.includes('# GAP desiredState: ')).toBe(isGap);
+    },
+  );
+
   test('refers to its volume where that is imported, too', () => {
     const plan = imported({
       services: [{ ...service, volumeId: id(2) }],
