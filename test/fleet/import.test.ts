@@ -119,3 +119,25 @@ test('what another fleet manages is imported only on request, and found in order
   );
   expect((await fk('plan', '--source', source)).code).toBe(0);
 });
+
+test('what a folder has left with Retain is shown, with how another one takes it over', async () => {
+  const { folder, plane, source, fk } = await world();
+  const fleet = await createFleet(folder);
+  await fleet.write('account.yaml', account(plane.url));
+  await fleet.write('web.yaml', [
+    service('web', { env: [{ name: 'MODE', value: 'x' }], deletionPolicy: 'Retain' }),
+  ]);
+  expect((await fleet.apply()).code).toBe(0);
+  await fleet.write('web.yaml', '');
+  expect((await fleet.apply('--allow-mass-change')).code).toBe(0);
+  expect((await fk('inventory')).stdout).toMatch(
+    /^Nothing is unmanaged\.\n1 more with the mark of an owner: managed, or left by `deletionPolicy: Retain`/,
+  );
+  const { stderr } = await fk('import', '--output', path.join(folder, 'some'));
+  expect(stderr).toMatch(
+    /left out: 1 object with the mark of the owner .* left them with `deletionPolicy: Retain`/,
+  );
+  const { stdout } = await fk('import', '--all', '--output', source);
+  expect(stdout).toContain('1 of them get no mark until `env` is given');
+  expect((await fk('plan', '--source', source)).stdout).toContain('Nothing to do: 1 object(s)');
+});

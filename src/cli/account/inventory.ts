@@ -27,15 +27,20 @@ export interface Inventory {
     readonly hourlyMicros: number;
     /** Items without a price. */
     readonly unpriced: number;
+    /** Things with the mark of another owner that are not listed. */
+    readonly ofOwners: number;
   };
 }
 
 /** `all`: also what somebody manages. */
 export function inventoryOf(accounts: readonly Held[], all: boolean): Inventory {
-  const items = onceEach(accounts)
-    .flatMap(({ account, holdings }) =>
-      holdings.filter((holding) => all || isAbandoned(holding)).map((holding) => itemOf(account, holding)),
-    )
+  const held = onceEach(accounts);
+  const isListed = (holding: Holding) => all || isAbandoned(holding);
+  const ofOwners = held
+    .flatMap(({ holdings }) => holdings)
+    .filter((holding) => holding.managedBy.is === 'owner' && !isListed(holding)).length;
+  const items = held
+    .flatMap(({ account, holdings }) => holdings.filter(isListed).map((holding) => itemOf(account, holding)))
     .sort((left, right) => (sortKey(left) < sortKey(right) ? -1 : 1));
   const prices = items.flatMap(({ hourlyMicros }) => hourlyMicros ?? []);
   return {
@@ -44,6 +49,7 @@ export function inventoryOf(accounts: readonly Held[], all: boolean): Inventory 
       items: items.length,
       hourlyMicros: clampedMicros(prices.reduce((sum, micros) => sum + BigInt(micros), 0n)),
       unpriced: items.length - prices.length,
+      ofOwners,
     },
   };
 }
@@ -92,7 +98,8 @@ function sortKey({ account, kind, name, id }: InventoryItem): string {
 const hoursPerMonth = 730;
 
 export function inventoryText({ items, totals }: Inventory, all: boolean): string {
-  if (items.length === 0) return all ? 'There is nothing.' : 'Nothing is unmanaged.';
+  const marked = markedText(totals.ofOwners);
+  if (items.length === 0) return all ? 'There is nothing.' : ['Nothing is unmanaged.', ...marked].join('\n');
   const several = new Set(items.map(({ account }) => account)).size > 1;
   const withAccount = (account: string, cells: string[]) => (several ? [account, ...cells] : cells);
   const head = ['KIND', 'NAME', 'ID', 'STATE', 'USD/HOUR', ...(all ? ['MANAGED BY'] : [])];
@@ -106,7 +113,15 @@ export function inventoryText({ items, totals }: Inventory, all: boolean): strin
       ? []
       : [`${id} carries the mark of ${of}, which is recorded for something else; \`plan\` shows what to do`],
   );
-  return [renderTable(withAccount('ACCOUNT', head), rows), '', ...duplicates, sum].join('\n');
+  return [renderTable(withAccount('ACCOUNT', head), rows), '', ...duplicates, sum, ...marked].join('\n');
+}
+
+/** What `deletionPolicy: Retain` left has its mark still, as what is managed has. */
+function markedText(count: number): string[] {
+  if (count === 0) return [];
+  return [
+    `${count} more with the mark of an owner: managed, or left by \`deletionPolicy: Retain\`. --all lists them; with its folder (-f), what an owner left is listed here`,
+  ];
 }
 
 function cellsOf(

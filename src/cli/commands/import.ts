@@ -74,12 +74,19 @@ function existingObjects(
 }
 
 function report(folder: string, { documents }: ImportPlan): string {
-  if (documents.length === 0) return 'Nothing to import: somebody manages all of it (see --all).';
+  if (documents.length === 0)
+    return 'Nothing to import: all of it is managed, or has the mark of an owner (see --all).';
   const unusable = documents.filter(({ usable }) => !usable).length;
+  const unmarked = documents.filter(({ gaps }) => gaps.some(({ field }) => field === 'env')).length;
   return [
     renderTable(['FILE', 'KIND', 'NAME', 'GAPS'], documents.map(reportRow)),
     '',
     `${documents.length} document(s) in ${folder}. Next: fleetkeeper plan ${sameFleetFlags({ source: folder })}`,
+    ...(unmarked > 0
+      ? [
+          `${unmarked} of them get no mark until \`env\` is given. Another folder can import them as well, and both would undo each other's edits`,
+        ]
+      : []),
     ...(unusable > 0 ? [`${unusable} of them lack something and are commented out; fill it in`] : []),
   ].join('\n');
 }

@@ -60,7 +60,7 @@ function isWanted(holding: Holding, { all, existing }: ImportScope): boolean {
   return all && !(holding.managedBy.is === 'fleet' && existing !== undefined);
 }
 
-/** What others manage, a line for each owner: how much of what, and how to get it all the same. */
+/** What has the mark of others, a line for each owner: how much of what, and how to get it all the same. */
 function othersLeft(unwanted: readonly Holding[]): string[] {
   const counted = new Map<string, Map<string, number>>();
   for (const holding of unwanted) {
@@ -75,8 +75,9 @@ function othersLeft(unwanted: readonly Holding[]): string[] {
       const parts = [...kinds].map(([kind, count]) => `${count} ${kind}`).join(', ');
       const total = [...kinds.values()].reduce((sum, count) => sum + count, 0);
       return (
-        `${total} ${total === 1 ? 'object' : 'objects'} that the owner ${owner} manages (${parts}). To take over, let that owner drop its documents ` +
-        'with `deletionPolicy: Retain`, or import with --all, which overrides its mark (docs/how-to/import.md#--all)'
+        `${total} ${total === 1 ? 'object' : 'objects'} with the mark of the owner ${owner} (${parts}), which manages them, or left them with ` +
+        '`deletionPolicy: Retain`: the mark stays then. Once its folder has no documents of them, import with --all, which overrides the mark ' +
+        '(docs/how-to/import.md#--all)'
       );
     });
 }

@@ -201,13 +201,18 @@ describe('an imported service', () => {
     };
     // The mark of a volume is short, and names its owner in a form of its own.
     const reported = imported(contents).left.map((line) =>
-      line.replace(/To take over.*(import with --all).*/, '$1'),
+      line.replace(
+        /, which manages them, or left them with `deletionPolicy: Retain`.*(import with --all).*/,
+        ': $1',
+      ),
     );
     expect(reported).toHaveLength(3);
     for (const line of [
-      expect.stringMatching(/^1 object that the owner \w+ manages \(1 StorageVolume\)\. import with --all$/),
-      `1 object that the owner ${other.id} manages (1 ContainerService). import with --all`,
-      `2 objects that the owner ${foreign.id} manages (2 ContainerService). import with --all`,
+      expect.stringMatching(
+        /^1 object with the mark of the owner \w+ \(1 StorageVolume\): import with --all$/,
+      ),
+      `1 object with the mark of the owner ${other.id} (1 ContainerService): import with --all`,
+      `2 objects with the mark of the owner ${foreign.id} (2 ContainerService): import with --all`,
     ]) {
       expect(reported).toContainEqual(line);
     }

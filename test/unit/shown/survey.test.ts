@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import type { wire } from '../../../src/api/index.ts';
-import { inventoryOf, inventoryText } from '../../../src/cli/account/inventory.ts';
+import { inventoryOf, inventoryText, type InventoryItem } from '../../../src/cli/account/inventory.ts';
 import { surveyor } from '../../../src/shown/survey.ts';
 import type { AccountContents } from '../../../src/engine/index.ts';
 import { digestKey } from '../../../src/base/index.ts';
@@ -34,6 +34,8 @@ function fleet(externalId?: string) {
     store: new MemoryStore({ digestKey: key, ownerName: 'shop' }, records, []),
   };
 }
+
+const isOfOwner = ({ managedBy }: InventoryItem) => managedBy !== null && 'owner' in managedBy;
 
 describe('who manages what is in an account', () => {
   const service: wire.Service = { id: id(1), name: 'web', state: 'running', environmentNames: ['MODE'] };
@@ -122,7 +124,7 @@ describe('the inventory', () => {
       hourlyMicros: 150_000,
       managedBy: null,
     });
-    expect(totals).toEqual({ items: 4, hourlyMicros: 152_778, unpriced: 1 });
+    expect(totals).toMatchObject({ items: 4, hourlyMicros: 152_778, unpriced: 1 });
   });
 
   test('prices what holds no compute at nothing, whatever price it shows', () => {
@@ -137,7 +139,7 @@ describe('the inventory', () => {
       false,
     );
     expect(items.map(({ hourlyMicros }) => hourlyMicros)).toEqual([972_000, 0, 0, 0]);
-    expect(totals).toEqual({ items: 4, hourlyMicros: 972_000, unpriced: 0 });
+    expect(totals).toMatchObject({ items: 4, hourlyMicros: 972_000, unpriced: 0 });
   });
 
   test('a price that can be none is none', () => {
@@ -151,12 +153,20 @@ describe('the inventory', () => {
       [{ ...someAccount, holdings: surveyor(undefined)(contents({ services })) }],
       false,
     );
-    expect(totals).toEqual({ items: 3, hourlyMicros: 0, unpriced: 3 });
+    expect(totals).toMatchObject({ items: 3, hourlyMicros: 0, unpriced: 3 });
   });
 
   test('shows on request also what others manage, and who they are', () => {
     const { items } = inventoryOf([{ ...someAccount, holdings }], true);
     expect(items.find(({ name }) => name === 'theirs')?.managedBy).toEqual({ owner: foreign.id });
+  });
+
+  test('reports that there is more which has the mark of an owner', () => {
+    const given = [{ ...someAccount, holdings }];
+    const some = inventoryOf(given, false);
+    expect(some.totals.ofOwners).toBe(inventoryOf(given, true).items.filter(isOfOwner).length);
+    expect(inventoryText(some, false)).toContain('more with the mark of an owner: managed, or left by');
+    expect(inventoryOf(given, true).totals.ofOwners).toBe(0);
   });
 
   test('sums up per hour and per month', () => {
