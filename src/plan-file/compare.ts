@@ -6,6 +6,7 @@
  * | same steps, same fingerprints                                 | continues                                             |
  * | fewer steps, in the same order                                | continues, and reports them: they are done already    |
  * | other or more steps for an object of the file                 | refused, with the planned, the present, and since when |
+ * | the same steps cost more than they did                        | refused (costs.ts)                                    |
  * | objects outside the file need something                       | they stay as they are, and are counted; `--strict`: refused |
  * | a document's digest differs, the steps are the same           | continues, and reports it                             |
  * | another identity of an account; expired; another digest than was given; unknown format | refused                      |
@@ -31,6 +32,7 @@
  */
 import { rfc3339 } from '../base/index.ts';
 import { parseObjectKey, type ObjectKey } from '../resources/index.ts';
+import { comparedCosts } from './costs.ts';
 import type { PlanFile, PlannedObject, PlannedStep } from './format.ts';
 import type { PlannedNow } from './planned-objects.ts';
 import { coversRoster, rosterSteps } from './rosters.ts';
@@ -76,9 +78,11 @@ export interface Verdict {
   readonly unknown: readonly ObjectKey[];
   /** Objects that are not in the file, and need something. */
   readonly outside: readonly ObjectKey[];
+  /** Objects whose cost was known when the plan was made, and is not now. */
+  readonly unpriced: readonly ObjectKey[];
 }
 
-const nothing = { fewer: [], documents: [], unknown: [], outside: [] } as const;
+const nothing = { fewer: [], documents: [], unknown: [], outside: [], unpriced: [] } as const;
 
 export function compare(file: PlanFile, present: Present, asked: Asked): Verdict {
   const ofFile = refusedFile(file, present, asked);
@@ -90,14 +94,19 @@ export function compare(file: PlanFile, present: Present, asked: Asked): Verdict
   const strict = asked.strict
     ? outside.map((key) => ({ key, message: 'it needs something, and is not in the plan file' }))
     : [];
+  const { problem, unpriced } = comparedCosts(
+    compared.flatMap(({ object, now, left, of }) => (now && left === of ? [{ planned: object, now }] : [])),
+  );
+  const costly = problem === undefined ? [] : [{ message: problem }];
   return {
-    refusals: [...compared.flatMap(({ refusal }) => refusal ?? []), ...strict],
+    refusals: [...compared.flatMap(({ refusal }) => refusal ?? []), ...strict, ...costly],
     fewer: compared.flatMap(({ object: { key }, left, of }) => (left < of ? [{ key, left, of }] : [])),
     documents: file.objects
       .filter((object) => object.documentDigest !== documentDigest(object.key))
       .map(({ key }) => key),
     unknown: planned.unknown.filter((key) => keys.has(key)),
     outside,
+    unpriced,
   };
 }
 
@@ -124,6 +133,8 @@ function refusedFile(file: PlanFile, { known, accounts, nowMs }: Present, { dige
 }
 
 interface ComparedObject {
+  /** What is planned of it now, if the file covers it. */
+  readonly now?: PlannedObject;
   readonly refusal?: Refusal;
   readonly left: number;
   readonly of: number;
@@ -136,7 +147,7 @@ function comparedObject(object: PlannedObject, present: Present): ComparedObject
   if (planned.unknown.includes(key) || planned.open.has(key)) return { left: steps.length, of: steps.length };
   const now = planned.objects.get(key) ?? planned.held.get(key);
   if (!now) return { left: 0, of: steps.length };
-  if (isCovered(object, now)) return { left: countOf(now), of: countOf(object) };
+  if (isCovered(object, now)) return { now, left: countOf(now), of: countOf(object) };
   const changedAt = since(key);
   const at = changedAt === undefined ? '' : `; it differs since ${rfc3339(changedAt)}`;
   const [needed, inPlan] = [stepsText(now), stepsText(object)];

@@ -66,7 +66,10 @@ const plannedObject = z.strictObject({
   steps: z.array(step).describe('In their order.'),
   later: z.array(step).describe('What follows from `steps`, in later passes.'),
   waits: z.string().optional().describe('Why the first step has to wait.'),
-  cost: z.record(z.string(), z.json()).optional(),
+  cost: z
+    .record(z.string(), z.json())
+    .optional()
+    .describe('Micro-USD per hour. Compared when it is applied, unless `basis` is `unknown`.'),
 });
 
 const account = z.strictObject({

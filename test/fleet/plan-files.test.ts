@@ -1,7 +1,15 @@
 /** Plan files: what was reviewed is what is applied. Each row of the table in src/plan-file/compare.ts, on the reference control plane. */
 import { readFile, stat, writeFile } from 'node:fs/promises';
 import { describe, expect } from 'vitest';
-import { service, task, testInFolder, volume, testInTime } from '../support/processes/fleet.ts';
+import {
+  account,
+  service,
+  task,
+  testInFolder,
+  testInTime,
+  volume,
+  type Json,
+} from '../support/processes/fleet.ts';
 import { PlanFileWorld, stepsIn } from '../support/processes/plan-files.ts';
 import { fetch, fleetkeeper } from '../support/processes/processes.ts';
 
@@ -35,6 +43,30 @@ describe('a fresh plan file', () => {
       [],
       expect.stringContaining('it was applied at'),
     ]);
+  });
+
+  testInFolder('is refused when its steps cost more than they did', async () => {
+    const world = await PlanFileWorld.open();
+    const priced = (gpuHourMicros: number) => ({
+      prices: [{ region: 'standard', gpuHourMicros, cpuHourMicros: 0, memoryGbHourMicros: 0 }],
+    });
+    const { url } = world.plane;
+    await world.fleet.write('account.yaml', account(url, priced(900_000)));
+    await world.fleet.write('all.yaml', [
+      service('web', { resources: { gpuCount: 1, cpu: 1, memoryGb: 1 } }),
+      service('api', { resources: { gpuCount: 2, cpu: 1, memoryGb: 1 } }),
+    ]);
+    const { plan } = await world.plan();
+    expect(plan.objects.map(({ cost }: Json) => cost.deltaMicros)).toEqual([1_800_000, 900_000]);
+    await world.fleet.write('account.yaml', account(url, priced(9_000_000)));
+    const refused = await world.apply();
+    expect([refused.code, refused.sent]).toEqual([3, []]);
+    expect(refused.stderr).toContain(
+      'its steps change the cost by +$27.00/h now, and by +$2.70/h when the plan was made; prices have moved since: ' +
+        'ContainerService default/api +$1.80/h → +$18.00/h, ContainerService default/web +$0.90/h → +$9.00/h',
+    );
+    await world.fleet.write('account.yaml', account(url, priced(905_000)));
+    expect((await world.apply()).code).toBe(0);
   });
 
   testInFolder('is counted by how its application ended, when a manager runs on the same state', async () => {

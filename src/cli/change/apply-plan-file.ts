@@ -178,6 +178,8 @@ function report(context: Context, { output }: OneShotFlags, verdict: Verdict): v
   if (changed) say(`documents that have changed since, without another step: ${changed}`);
   const unknown = verdict.unknown.map(identity).join(', ');
   if (unknown) say(`compared once more is known of them: ${unknown}`);
+  const unpriced = verdict.unpriced.map(identity).join(', ');
+  if (unpriced) say(`their cost was known when the plan was made, and is not now: ${unpriced}`);
   const { outside } = verdict;
   if (outside.length > 0) {
     say(

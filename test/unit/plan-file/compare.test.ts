@@ -40,7 +40,45 @@ function verdictOf(
 const patch = step('patch-service', 'image');
 const resize = step('resize-service', 'resources');
 const start = step('start-service', 'desiredState');
-const nothing = { refused: [], fewer: [], documents: [], unknown: [], outside: [] };
+const nothing = { refused: [], fewer: [], documents: [], unknown: [], outside: [], unpriced: [] };
+
+describe('what the same steps cost', () => {
+  const create = step('create-service', 'image');
+  const costing = (key: ObjectKey, deltaMicros: number, basis = 'catalog') =>
+    objectWith(key, [create, start], {
+      cost: { beforeMicros: 0, afterMicros: deltaMicros, deltaMicros, basis },
+    });
+  const file = fileWith([costing(web, 900_000), costing(api, 100_000)]);
+  const refused = (objects: readonly PlannedObject[]) => verdictOf(file, now(objects)).refused;
+
+  test('is refused when it is more than one per cent higher', () => {
+    expect(refused([costing(web, 910_000), costing(api, 100_000)])).toEqual([]);
+    expect(refused([costing(web, 910_001), costing(api, 100_000)])).toHaveLength(1);
+    expect(refused([costing(web, 9_000_000), costing(api, 100_000)])).toEqual([
+      'its steps change the cost by +$9.10/h now, and by +$1.00/h when the plan was made; prices have moved since: ' +
+        'ContainerService default/web +$0.90/h → +$9.00/h',
+    ]);
+  });
+
+  test('is the sum: what one costs less, another may cost more', () => {
+    expect(refused([costing(web, 100_000), costing(api, 900_000)])).toEqual([]);
+    expect(refused([costing(web, 10_000), costing(api, 10_000)])).toEqual([]);
+  });
+
+  test('is not compared where it was unknown, or the file has none, or some of them are done', () => {
+    const older = fileWith([objectWith(web, [create]), costing(api, 0, 'unknown')]);
+    expect(
+      verdictOf(older, now([costing(web, 9_000_000), costing(api, 9_000_000)])).refused,
+    ).not.toContainEqual(expect.stringContaining('cost'));
+    const left = { ...costing(web, 9_000_000), steps: [start] };
+    expect(refused([left, costing(api, 100_000)])).toEqual([]);
+  });
+
+  test('is reported where it is not known any more', () => {
+    const verdict = verdictOf(file, now([costing(web, 0, 'unknown'), costing(api, 100_000)]));
+    expect(verdict).toEqual({ ...nothing, unpriced: [web] });
+  });
+});
 
 describe('steps', () => {
   const file = fileWith([objectWith(web, [patch, resize], { later: [start] })]);
