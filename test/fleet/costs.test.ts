@@ -105,6 +105,28 @@ test('a plan of a service that is not to run has its stop, and costs nothing in 
   expect(held.plan.cost).toMatchObject({ deltaHourlyMicros: 0 });
 });
 
+test('a declared price that is higher than what runs shows counts for what is to be made', async () => {
+  const { plane, fleet } = await world();
+  await fleet.write('web.yaml', [service('a')]);
+  expect((await fleet.apply()).code).toBe(0);
+  const prices = [{ region: 'standard', gpuHourMicros: 0, cpuHourMicros: 30_000, memoryGbHourMicros: 1500 }];
+  await fleet.write('account.yaml', account(plane.url, { prices }));
+  const limits = { hourlyMicros: 40_000 };
+  await fleet.write('budget.yaml', [
+    { apiVersion, kind: 'Budget', metadata: { name: 'all' }, spec: { namespace: true, limits } },
+  ]);
+  await fleet.write('web.yaml', [service('a'), service('b')]);
+  const { plan, code } = await fleet.plan();
+  expect(code).toBe(2);
+  expect(plan.held).toMatchObject([{ name: 'b', reason: 'BudgetExceeded' }]);
+  await fleet.write('budget.yaml', '');
+  const costly = await fleet.plan('--max-cost-increase', '0.02');
+  expect(costly.code).toBe(4);
+  expect(costly.plan.changes).toMatchObject([
+    { name: 'b', cost: { deltaMicros: 31_500, basis: 'declared' } },
+  ]);
+});
+
 test('two Accounts with keys of one account at the provider cost what that costs', async () => {
   const { plane, fleet, report } = await world();
   const [other, ...secrets] = account(plane.url) as [{ metadata: object }, ...object[]];

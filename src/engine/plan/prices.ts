@@ -9,6 +9,9 @@
  * | `catalog`  | a region of the catalog that shows the four prices of the reference control plane, by their names    |
  * | `unknown`  | none of these; the amount is 0, which must not count as a price                                      |
  *
+ * A declared price that is higher than the observed one counts in its place: its user knows of a price that has risen. One of the catalog
+ * does not: it may be a list price, of which the account has a part to pay.
+ *
  * A shown price of 0 does not contradict a declared one, or one of the catalog: a provider may charge later.
  * If a demand leaves something open (the geography, the model of a GPU), the highest observed price counts. Amounts
  * are micro-USD per hour, BigInt inside.
@@ -56,8 +59,10 @@ export function estimate(demand: Demand, place: Place, book: PriceBook): Estimat
   ];
   const bases = found.flatMap(([basis, micros]) => (micros === undefined ? [] : [{ basis, micros }]));
   const [first] = bases;
+  const declared = bases.find(({ basis }) => basis === 'declared');
+  const isMore = first && declared && declared.micros > first.micros;
   const isFree = first?.basis === 'observed' && first.micros === 0n;
-  const known = (isFree ? bases.find(({ micros }) => micros > 0n) : undefined) ?? first;
+  const known = (isMore ? declared : isFree ? bases.find(({ micros }) => micros > 0n) : undefined) ?? first;
   if (known) return { ...known, notShown: false };
   return { micros: 0n, basis: 'unknown', notShown: seen.length > 0 };
 }

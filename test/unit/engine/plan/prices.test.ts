@@ -67,6 +67,16 @@ describe('the basis of a price', () => {
     expect(reported(gpu, book())).toBe('0 unknown');
   });
 
+  test('is a declared price that is higher than what was seen, and none of the catalog', () => {
+    const observed = [seen({ hourlyMicros: 500_000 })];
+    expect(reported(gpu, book({ observed, declared: [declared], catalog }))).toBe('1092000 declared');
+    expect(reported(gpu, book({ observed, catalog }))).toBe('500000 observed');
+    const storage = [seen({ demand: { storageGb: 100 }, hourlyMicros: 1000 })];
+    expect(reported({ storageGb: 50 }, book({ observed: storage, declared: [declared] }))).toBe(
+      '7000 declared',
+    );
+  });
+
   test('is not a shown price of 0 where another one is known: a provider may charge later', () => {
     const observed = [seen({ hourlyMicros: 0 })];
     expect(reported(gpu, book({ observed, declared: [declared], catalog }))).toBe('1092000 declared');
