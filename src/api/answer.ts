@@ -1,6 +1,7 @@
 /** What one answer of the API shows; the table of outcomes is in outcome.ts. */
 import { z } from 'zod';
 import { parseRetryAfter, type Sensitive } from '../base/index.ts';
+import { Descriptions } from './descriptions.ts';
 import * as form from './field-forms.ts';
 import type { Outcome } from './outcome.ts';
 import { presentable, secretsOf } from './presentable.ts';
@@ -8,6 +9,7 @@ import type { Reader } from './readers.ts';
 import { meaningOf, type RefusalRule } from './refusal-meanings.ts';
 import { Misread, isObject, type Reading } from './reading.ts';
 import { textOf, type HttpReply } from './transport.ts';
+import type { Unreadable } from './wire.ts';
 
 interface Question<Value> {
   /** Which object is asked for. */
@@ -18,7 +20,7 @@ interface Question<Value> {
   readonly text?: boolean;
 }
 
-export interface Notes extends Omit<Reading, 'secrets'> {
+export interface Notes extends Omit<Reading, 'descriptions'> {
   /** The account's own rules for what refusals mean. */
   readonly refusals?: readonly RefusalRule[] | undefined;
 }
@@ -45,7 +47,10 @@ export function readAnswer<Value>(
   if (reply.status >= 200 && reply.status < 300) {
     const isOpen = isJson && question.answer.mayHoldKey !== true;
     const shown = isOpen ? withoutKey(body, text, credential?.reveal()) : body;
-    const value = question.answer.read(shown, { ...notes, secrets });
+    const counted = new Counted();
+    const reading = { ...notes, descriptions: new Descriptions(secrets), note: counted.add };
+    const value = question.answer.read(shown, reading);
+    counted.report(notes.note);
     if (value instanceof Misread) {
       return { kind: 'unknown', reason: `a ${reply.status} that can't be read (${value.message})` };
     }
@@ -83,6 +88,21 @@ export function readAnswer<Value>(
     meaning,
     retryAfterMs: parseRetryAfter(reply.retryAfter, wallMs),
   };
+}
+
+/** Problems of one answer. Of equal ones there may be hundreds of thousands, and each would be a metric and a line. */
+class Counted {
+  readonly #times = new Map<string, Map<Unreadable, number>>();
+
+  readonly add = (resource: string, problem: Unreadable): void => {
+    const ofResource = this.#times.get(resource) ?? new Map<Unreadable, number>();
+    this.#times.set(resource, ofResource.set(problem, (ofResource.get(problem) ?? 0) + 1));
+  };
+
+  report(note: Notes['note']): void {
+    for (const [resource, problems] of this.#times)
+      for (const [problem, times] of problems) note(resource, problem, times);
+  }
 }
 
 /** §7: an `error` object with `code` and `message`, in any form that either can be read in. */

@@ -372,8 +372,8 @@ export class ControlApi {
       signal,
     );
     const notes: Notes = {
-      note: (resource, { field, decides }) =>
-        this.#options.metrics.apiUnreadable.inc({ resource, field, decides: String(decides) }),
+      note: (resource, { field, decides }, times) =>
+        this.#options.metrics.apiUnreadable.inc({ resource, field, decides: String(decides) }, times),
       spelled: (id, shown) => this.#spelled(id, shown),
       refusals: this.#options.refusals,
     };

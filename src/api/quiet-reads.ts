@@ -146,8 +146,8 @@ class Heard implements Notes {
     return this.#notes.refusals;
   }
 
-  readonly note = (resource: string, problem: wire.Unreadable): void => {
-    this.#pending.push({ resource, report: () => this.#notes.note(resource, problem) });
+  readonly note: Notes['note'] = (resource, problem, times) => {
+    this.#pending.push({ resource, report: () => this.#notes.note(resource, problem, times) });
   };
 
   readonly spelled = (id: string, shown: string): void => {

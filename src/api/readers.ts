@@ -103,6 +103,8 @@ function listOf<Item>(kind: Kind, raw: unknown, reading: Reading): wire.Shown<It
   return { items: withoutDoubles(kind.resource, items, reading) as unknown as Item[], unidentified };
 }
 
+const identified = { expected: 'a UUID', decides: true } as const;
+
 function withoutId<Item>(
   { resource }: Kind,
   entry: unknown,
@@ -110,8 +112,7 @@ function withoutId<Item>(
   reading: Reading,
 ): wire.Unidentified<Item> {
   const shown = isObject(entry) ? entry['id'] : entry;
-  const rule = { expected: 'a UUID', decides: true } as const;
-  const problem = problemOf('id', shown, rule, reading.secrets);
+  const problem = problemOf('id', shown, identified, reading);
   reading.note(resource, problem);
   const others = (value['unreadable'] ?? []) as wire.Unreadable[];
   return { ...value, id: undefined, unreadable: [problem, ...others] } as unknown as wire.Unidentified<Item>;
@@ -143,7 +144,7 @@ function furtherPage<Item>(
   reading: Reading,
 ): wire.Unidentified<Item> {
   const rule = { expected: 'a whole list, without further pages (§4)', decides: true } as const;
-  const problem = problemOf(member, body[member] ?? 'a further page', rule, reading.secrets);
+  const problem = problemOf(member, body[member] ?? 'a further page', rule, reading);
   reading.note(resource, problem);
   return { id: undefined, unreadable: [problem] } as unknown as wire.Unidentified<Item>;
 }
@@ -239,7 +240,7 @@ export const account: Reader<wire.Account> = {
         field,
         raw[field],
         { expected, ...(isDeciding && { decides: true }) },
-        reading.secrets,
+        reading,
       );
       unreadable.push(problem);
       reading.note('account', problem);
@@ -317,7 +318,7 @@ export const activityOf = (id: string): Reader<wire.ActivityAnswer> => ({
       const read = form.number(raw[field]);
       if (read !== undefined && read > 0 && read <= longestSeconds[field]) return read;
       const expected = `seconds, at most ${longestSeconds[field]}`;
-      reading.note('activity', problemOf(field, raw[field], { expected }, reading.secrets));
+      reading.note('activity', problemOf(field, raw[field], { expected }, reading));
       return documentedHeartbeat[field];
     };
     return { heartbeatSeconds: seconds('heartbeatSeconds'), expiresInSeconds: seconds('expiresInSeconds') };

@@ -9,7 +9,8 @@
  *
  * A missing field is not unreadable, and null is the same as missing where nothing can be "none".
  */
-import { canonicalId, foreignText, isUuid } from '../base/index.ts';
+import { canonicalId, isUuid } from '../base/index.ts';
+import { typeName, type Descriptions } from './descriptions.ts';
 import type { Unreadable } from './wire.ts';
 
 export interface FieldReader {
@@ -31,15 +32,13 @@ export type Fields = Record<string, unknown>;
 
 /** What is learned while one answer is read. */
 export interface Reading {
-  /** Values that no message may repeat. */
-  readonly secrets: readonly string[];
-  /** Called for each field that could not be read. */
-  readonly note: (resource: string, problem: Unreadable) => void;
+  /** Of what is found in it. */
+  readonly descriptions: Descriptions;
+  /** Called for fields that could not be read. `times`: how many of the resource have just this problem; undefined: one. */
+  readonly note: (resource: string, problem: Unreadable, times?: number) => void;
   /** Called with each id that is not written in lower case. */
   readonly spelled: (id: string, shown: string) => void;
 }
-
-const longestFound = 120;
 
 /** A record with the fields in `readers` as far as they could be read, and all others as they came. */
 export function readFields(
@@ -57,7 +56,7 @@ export function readFields(
     if (read === undefined || (read === null && !reader.mayBeNull)) delete value[field];
     else value[field] = read;
     if (shown !== undefined && shown !== null && read === undefined) {
-      const problem = problemOf(name, shown, reader, reading.secrets);
+      const problem = problemOf(name, shown, reader, reading);
       problems.push(problem);
       reading.note(resource, problem);
     }
@@ -72,35 +71,21 @@ function shownAs(raw: Readonly<Fields>, field: string, { aliases = [] }: FieldRe
   return alias === undefined ? [field, raw[field]] : [alias, raw[alias]];
 }
 
+/** Equal ones of an answer are one object: a large answer may have as many as it has fields. */
 export function problemOf(
   field: string,
   value: unknown,
-  { expected, decides, isPrivate }: Omit<FieldReader, 'read'>,
-  secrets: readonly string[],
+  rule: Omit<FieldReader, 'read'>,
+  { descriptions }: Pick<Reading, 'descriptions'>,
 ): Unreadable {
-  return {
-    field,
-    found: isPrivate ? typeName(value) : describe(value, secrets),
-    expected,
-    decides: typeof decides === 'function' ? decides(value) : decides === true,
-  };
-}
-
-/** Its type and what it is, of one line and bounded. */
-export function describe(value: unknown, secrets: readonly string[]): string {
-  const text = foreignText((JSON.stringify(value) ?? '').slice(0, 4 * longestFound), {
-    secrets,
-    shortestSecret: 4,
-    longest: longestFound,
-  });
-  return value === null || value === undefined ? 'nothing' : `${typeName(value)}: ${text}`;
-}
-
-function typeName(value: unknown): string {
-  if (value === null || value === undefined) return 'nothing';
-  if (Array.isArray(value)) return 'a list';
-  if (typeof value === 'object') return 'an object';
-  return typeof value === 'string' ? 'a text' : `a ${typeof value}`;
+  const found = rule.isPrivate ? typeName(value) : descriptions.of(value);
+  const decides = typeof rule.decides === 'function' ? rule.decides(value) : rule.decides === true;
+  const known = descriptions.problemsOf(rule);
+  const same = known.get(found);
+  if (same?.field === field && same.decides === decides) return same;
+  const problem = { field, found, expected: rule.expected, decides };
+  known.set(found, problem);
+  return problem;
 }
 
 export function isObject(value: unknown): value is Fields {
@@ -121,10 +106,10 @@ export class Misread {
   readonly expected: string;
   readonly found: string;
 
-  constructor(where: string, expected: string, value: unknown, { secrets }: Reading) {
+  constructor(where: string, expected: string, value: unknown, { descriptions }: Reading) {
     this.where = where;
     this.expected = expected;
-    this.found = describe(value, secrets);
+    this.found = descriptions.of(value);
   }
 
   get message(): string {

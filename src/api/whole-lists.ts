@@ -40,6 +40,8 @@ export function failureIn(body: unknown): unknown {
   return error === null || error === false || error === '' || isNone ? undefined : error;
 }
 
+const once = { expected: 'one entry of an id', decides: true } as const;
+
 /** Of one id, the entries that are shown more than once, in different ways, are one that can't be used. */
 export function withoutDoubles<Item extends { readonly id: string }>(
   resource: string,
@@ -47,13 +49,15 @@ export function withoutDoubles<Item extends { readonly id: string }>(
   reading: Reading,
 ): Item[] {
   const byId = new Map<string, Item>();
+  const differing = new Set<string>();
   for (const item of items) {
     const before = byId.get(item.id);
-    if (before && !sameValue(before, item)) {
-      const rule = { expected: 'one entry of an id', decides: true } as const;
-      const problem = problemOf('id', 'several that differ', rule, reading.secrets);
+    if (before && (differing.has(item.id) || !sameValue(before, item))) {
+      const problem = problemOf('id', 'several that differ', once, reading);
       reading.note(resource, problem);
-      byId.set(item.id, { ...before, unreadable: [problem] });
+      // Once for an id: an answer may repeat one entry after a very large one.
+      if (!differing.has(item.id)) byId.set(item.id, { ...before, unreadable: [problem] });
+      differing.add(item.id);
     } else if (!before) byId.set(item.id, item);
   }
   return [...byId.values()];

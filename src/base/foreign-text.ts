@@ -23,11 +23,83 @@ export interface Confidence {
 
 /** The part of `text` that may be shown. */
 export function foreignText(text: string, confidence: Confidence = {}): string {
+  return concealing(confidence)(text);
+}
+
+/** `foreignText` for many texts: what follows from the secrets is found out once, when the first text needs it. */
+export function concealing(confidence: Confidence = {}): (text: string) => string {
   const { secrets = [], shortestSecret = pieceLength, longest = longestText } = confidence;
-  const forms = secrets.filter((secret) => secret.length >= shortestSecret).flatMap(formsOf);
-  const checked = text.slice(0, longestChecked);
-  const clean = oneLine(forms.length === 0 ? checked : withoutPieces(withoutWhole(checked, forms), forms));
-  return clean.length > longest ? `${clean.slice(0, longest - 1)}…` : clean;
+  const kept = secrets.filter((secret) => secret.length >= shortestSecret);
+  let concealed: Concealed | undefined;
+  return (text) => {
+    const checked = text.slice(0, longestChecked);
+    if (kept.length > 0) concealed ??= concealedOf(kept);
+    const clean = oneLine(concealed ? without(checked, concealed) : checked);
+    return clean.length > longest ? `${clean.slice(0, longest - 1)}…` : clean;
+  };
+}
+
+/** All forms of some secrets, in lower case. */
+interface Concealed {
+  /** The longest first: a shorter one may be the beginning of a longer one. */
+  readonly forms: readonly string[];
+  /** Those that are too short to have a piece. */
+  readonly short: readonly string[];
+  /** Where pieces of them stand in a text in lower case. */
+  readonly placesIn: (lower: string) => readonly number[];
+}
+
+/** A set of the pieces of longer secrets would take more memory than what it is asked for. Those of an answer's key are some hundreds. */
+const mostPieces = 250_000;
+
+function concealedOf(secrets: readonly string[]): Concealed {
+  const forms = [...new Set(secrets.flatMap(formsOf))].sort((left, right) => right.length - left.length);
+  const short = forms.filter((form) => form.length < pieceLength);
+  const length = forms.reduce((sum, form) => sum + form.length, 0);
+  if (length > mostPieces) return { forms, short, placesIn: (lower) => placesOfEach(lower, forms) };
+  const pieces = new Set(forms.flatMap((form) => [...piecesOf(form)]));
+  return { forms, short, placesIn: (lower) => placesOf(lower, pieces) };
+}
+
+function* piecesOf(text: string): Generator<string> {
+  for (let at = 0; at + pieceLength <= text.length; at += 1) yield text.slice(at, at + pieceLength);
+}
+
+function placesOf(lower: string, pieces: ReadonlySet<string>): number[] {
+  const places: number[] = [];
+  for (let at = 0; at + pieceLength <= lower.length; at += 1)
+    if (pieces.has(lower.slice(at, at + pieceLength))) places.push(at);
+  return places;
+}
+
+/** The same, with the pieces of the text in memory instead of those of the forms. */
+function placesOfEach(lower: string, forms: readonly string[]): number[] {
+  const places = new Map<string, number[]>();
+  let place = 0;
+  for (const piece of piecesOf(lower)) {
+    const known = places.get(piece);
+    if (known) known.push(place);
+    else places.set(piece, [place]);
+    place += 1;
+  }
+  const found: number[] = [];
+  for (const form of forms) {
+    for (let at = 0; at + pieceLength <= form.length; at += 1) {
+      const piece = form.slice(at, at + pieceLength);
+      found.push(...(places.get(piece) ?? []));
+      places.delete(piece);
+    }
+  }
+  return found;
+}
+
+function without(text: string, { forms, short, placesIn }: Concealed): string {
+  const lower = lowerCase(text);
+  // Of most texts, nothing is concealed.
+  const places = placesIn(lower);
+  if (places.length === 0 && !short.some((form) => lower.includes(form))) return text;
+  const rest = forms.reduce(withoutForm, text);
+  return withoutPlaces(rest, rest === text ? places : placesIn(lowerCase(rest)));
 }
 
 /** Without line breaks and whatever else steers a terminal. */
@@ -67,13 +139,6 @@ function withinBase64(bytes: Buffer): string[] {
   });
 }
 
-/** The longest first: a shorter one may be the beginning of a longer one. */
-function withoutWhole(text: string, forms: readonly string[]): string {
-  return [...new Set(forms)]
-    .sort((left, right) => right.length - left.length)
-    .reduce((clean, form) => withoutForm(clean, form), text);
-}
-
 function withoutForm(text: string, form: string): string {
   const lower = lowerCase(text);
   let clean = '';
@@ -86,23 +151,9 @@ function withoutForm(text: string, form: string): string {
 }
 
 /** Without what is left of a secret that was cut or changed. */
-function withoutPieces(text: string, forms: readonly string[]): string {
-  const places = new Map<string, number[]>();
-  const lower = lowerCase(text);
-  for (let at = 0; at + pieceLength <= text.length; at += 1) {
-    const piece = lower.slice(at, at + pieceLength);
-    const known = places.get(piece);
-    if (known) known.push(at);
-    else places.set(piece, [at]);
-  }
+function withoutPlaces(text: string, places: readonly number[]): string {
   const isSecret = new Uint8Array(text.length);
-  for (const form of forms) {
-    for (let at = 0; at + pieceLength <= form.length; at += 1) {
-      const piece = form.slice(at, at + pieceLength);
-      for (const place of places.get(piece) ?? []) isSecret.fill(1, place, place + pieceLength);
-      places.delete(piece);
-    }
-  }
+  for (const place of places) isSecret.fill(1, place, place + pieceLength);
   let clean = '';
   for (let at = 0; at < text.length; at += 1) {
     if (!isSecret[at]) clean += text[at];

@@ -9,18 +9,22 @@ interface Read {
 
 export class UnreadableLog {
   readonly #logger: Logger;
-  readonly #logged = new Set<string>();
+  /** Fields by resource. */
+  readonly #logged = new Map<string, Set<string>>();
 
   constructor(logger: Logger) {
     this.#logger = logger;
   }
 
   add(resource: string, values: Iterable<Read> = []): void {
-    for (const { id, unreadable = [] } of values) {
+    const logged = this.#logged.get(resource) ?? new Set();
+    this.#logged.set(resource, logged);
+    for (const { id, unreadable } of values) {
+      // Of most there is nothing, and of the others most is known: an account may have hundreds of thousands.
+      if (!unreadable) continue;
       for (const { field, found, expected, decides } of unreadable) {
-        const name = `${resource}.${field}`;
-        if (this.#logged.has(name)) continue;
-        this.#logged.add(name);
+        if (logged.has(field)) continue;
+        logged.add(field);
         const note = decides ? 'nothing is done with such an object' : 'it counts as not shown';
         this.#logger.warn(
           { resource, field, id, found, expected, note },

@@ -1,10 +1,11 @@
 /** A provider that answers with texts of any length. */
 import { expect, test } from 'vitest';
+import { Descriptions } from '../../../src/api/descriptions.ts';
 import * as readers from '../../../src/api/readers.ts';
 
 const long = 'x'.repeat(8_000_000);
 const id = '00000000-0000-4000-8000-000000000001';
-const nothing = { secrets: [], note: () => undefined, spelled: () => undefined };
+const nothing = { descriptions: new Descriptions([]), note: () => undefined, spelled: () => undefined };
 
 test('what informs is cut', () => {
   const shown = {

@@ -1,5 +1,6 @@
 /** Answers of types that the contract leaves open, and of others. */
 import { describe, expect, test } from 'vitest';
+import { Descriptions } from '../../../src/api/descriptions.ts';
 import * as form from '../../../src/api/field-forms.ts';
 import * as readers from '../../../src/api/readers.ts';
 import { Misread, type Reading } from '../../../src/api/reading.ts';
@@ -9,7 +10,8 @@ const id = '0f8fad5b-d9cb-469f-a165-70867728950e';
 const other = '7c9e6679-7425-40de-944b-e07fc1f90ae7';
 
 function read<Value>(reader: readers.Reader<Value>, body: unknown, secrets: readonly string[] = []): Value {
-  const reading: Reading = { secrets, note: () => {}, spelled: () => {} };
+  const descriptions = new Descriptions(secrets);
+  const reading: Reading = { descriptions, note: () => {}, spelled: () => {} };
   const value = reader.read(body, reading);
   if (value instanceof Misread) throw new Error(value.message);
   return value;
@@ -295,7 +297,8 @@ describe('an entry that can not be identified', () => {
 
 test('an id is the same in upper and lower case', () => {
   const spelled: string[][] = [];
-  const reading = { secrets: [], note: () => {}, spelled: (...pair: string[]) => void spelled.push(pair) };
+  const descriptions = new Descriptions([]);
+  const reading = { descriptions, note: () => {}, spelled: (...pair: string[]) => void spelled.push(pair) };
   const value = readers.service.read({ service: { id: id.toUpperCase() } }, reading);
   expect(value).toMatchObject({ id });
   expect(spelled).toEqual([[id, id.toUpperCase()]]);

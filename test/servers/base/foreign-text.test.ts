@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { foreignText, oneLine } from '../../../src/base/index.ts';
+import { concealing, foreignText, oneLine } from '../../../src/base/index.ts';
 import { cpuMs } from '../../support/cpu-time.ts';
 
 const secret = 'pa55 "word"/+?\nline two é';
@@ -58,6 +58,31 @@ describe('a text of somebody else', () => {
         },
       ),
     );
+  });
+
+  test('law: it is the same text beside a secret that is too long for a set of its pieces', () => {
+    const large = 'q'.repeat(26_000);
+    const word = fc.stringMatching(/^[a-e]{4,30}$/);
+    const part = fc.tuple(fc.nat(3), fc.nat(30), fc.nat(30), fc.stringMatching(/^[ a-eA-E]{0,6}$/));
+    const lists = [fc.array(word, { minLength: 1, maxLength: 3 }), fc.array(part, { maxLength: 8 })] as const;
+    fc.assert(
+      fc.property(...lists, (secrets, parts) => {
+        const text = parts
+          .map(([pick, from, to, after]) => (secrets[pick % secrets.length] ?? '').slice(from, to) + after)
+          .join('');
+        const confidence = { shortestSecret: 4 };
+        expect(foreignText(text, { ...confidence, secrets: [...secrets, large] })).toBe(
+          foreignText(text, { ...confidence, secrets }),
+        );
+      }),
+      { numRuns: 15 },
+    );
+  });
+
+  test('is what it is alone, after any number of others', () => {
+    const show = concealing({ secrets: [secret] });
+    const texts = [secret, 'plain', `can't use ${secret.slice(0, 10)}`, '', bytes.toString('hex'), secret];
+    for (const text of texts) expect(show(text)).toBe(foreignText(text, { secrets: [secret] }));
   });
 
   test('keeps what is no secret, and words that are too short to be one', () => {
