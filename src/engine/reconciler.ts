@@ -370,8 +370,7 @@ export class Reconciler {
     }
     // A preview makes one observation, because no step is taken.
     const wake: Wake = isPreview ? { kind: 'never' } : wakeAfter(plan, account, clock.wallMs());
-    const follows = isPreview ? { follows: this.#options.money.follows(account, pass, plan) } : {};
-    const more = { ...foreseen(this.#options, pass, plan), ...follows, news: changed ? news : [] };
+    const more = { ...foreseen(this.#options, pass, plan, account), news: changed ? news : [] };
     return { plan, wake, statusChanged: changed, removed: false, duplicates, ...more };
   }
 

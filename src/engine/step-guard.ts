@@ -7,7 +7,9 @@ import type { DesiredObject } from '../desired/index.ts';
 import { holdFor, type Plan, type RosterPlan, type Step } from './plan/index.ts';
 import type { ObjectKey } from '../resources/index.ts';
 import type { ObjectRecord } from '../state/index.ts';
-import type { Decision, Foreseen } from './decision.ts';
+import type { AccountHandle } from './accounts.ts';
+import type { Decision, PassResult } from './decision.ts';
+import type { Money } from './money/money.ts';
 import type { Pass } from './pass.ts';
 
 export interface GuardedStep {
@@ -48,14 +50,23 @@ export function guardedRoster({ guard }: Guarded, pass: Pass, decision: Decision
   return message === undefined ? decision : { ...decision, plan: holdFor(reason, message) };
 }
 
-/** Of a preview: what a plan file records of the object beside its plan. */
+interface Previewing {
+  readonly mode: 'manage' | 'preview';
+  readonly foresees: boolean;
+  readonly money: Money;
+}
+
+/** Of a preview: what follows its plan, and what a plan file records of the object beside that. */
 export function foreseen(
-  { mode, foresees }: { readonly mode: 'manage' | 'preview'; readonly foresees: boolean },
+  { mode, foresees, money }: Previewing,
   pass: Pass,
   plan: Plan,
-): { readonly foreseen?: Foreseen } {
-  if (mode === 'manage' || !foresees) return {};
+  account: AccountHandle | undefined,
+): Pick<PassResult, 'follows' | 'foreseen'> {
+  if (mode === 'manage') return {};
+  const follows = money.follows(account, pass, plan);
+  if (!foresees) return { follows };
   const observation = pass.observation();
   const value = observation.kind === 'present' ? observation.value : undefined;
-  return { foreseen: { later: pass.later(plan), roster: pass.roster(plan), value } };
+  return { follows, foreseen: { later: pass.later(plan), roster: pass.roster(plan), value } };
 }

@@ -215,7 +215,8 @@ export const waitsHere = {
     whose: 'user',
     observed: 'yes',
     see: 'concepts/drift.md#drift-that-comes-back',
-    meaning: 'A corrected field differs again and again, so corrections are made after growing pauses.',
+    meaning:
+      'A corrected field differs again and again, or the API refuses a change again and again as a conflict. So it is sent after growing pauses.',
     remedy: 'Find out who changes it, remove the field from the document, or use `driftPolicy: Report`.',
   },
   RemediationBackoff: {

@@ -40,7 +40,7 @@ export function planSteps(
   const power = allowed(differences.power);
   const pausing = volume.kind === 'growing';
   const runs = state === 'running' || state === 'error';
-  const interrupts = mayInterrupt(inputs, state);
+  const interrupts = () => mayInterrupt(inputs, state);
   const mayRun = spec.desiredState === 'Running' && !pausing && volume.kind !== 'not-ready';
   const steps: Step[] = [];
   const add = (action: Action, list: readonly Difference[], disruptive: boolean, reason = reasonFor(list)) =>
@@ -48,16 +48,16 @@ export function planSteps(
 
   const stops = state === 'running' || state === 'sleeping' || state === 'error';
   if (stops && spec.desiredState === 'Stopped' && power.length > 0) {
-    add(stopService({ id }), power, interrupts);
+    add(stopService({ id }), power, interrupts());
   } else if (stops && pausing && volume.needsPause && !volume.failed) {
-    add(stopService({ id }), [], interrupts, 'VolumeExpansion');
+    add(stopService({ id }), [], interrupts(), 'VolumeExpansion');
   }
-  const staysUp = interrupts && steps.length === 0;
+  const staysUp = steps.length === 0;
   if (patch.length > 0 && service.revision !== undefined) {
-    add(patchAction(inputs, service, service.revision, patch), patch, staysUp);
+    add(patchAction(inputs, service, service.revision, patch), patch, staysUp && interrupts());
   }
   if (resources.length > 0 && spec.resources) {
-    add(resizeService({ id, resources: spec.resources }), resources, staysUp);
+    add(resizeService({ id, resources: spec.resources }), resources, staysUp && interrupts());
   }
   if (sleep.length > 0) {
     add(setSleepPolicy({ id, sleepAfterMinutes: spec.sleepAfterMinutes || null }), sleep, false);
