@@ -281,6 +281,27 @@ test('a volume counts, its growth is asked for first, and its service runs meanw
   expect((await plane.service('web')).state).toBe('running');
 });
 
+test('the room that a smaller size gives is there for the growth of its volume, which pauses the service once', async () => {
+  const { plane, fleet } = await world();
+  await fleet.write('budget.yaml', [budget({ hourlyMicros: 160_000 })]);
+  const documents = (cpu: number, sizeGb: number) => [
+    volume('data', { sizeGb, expansion: 'PauseService' }),
+    service('web', { resources: { cpu, memoryGb: 1 }, storage: { volumeRef: { name: 'data' } } }),
+  ];
+  await fleet.write('web.yaml', documents(12, 10));
+  fleet.run();
+  await fleet.untilReady(3);
+  await fleet.write('web.yaml', documents(1, 10));
+  await eventually('the smaller size', async () => (await plane.service('web')).resources.cpu === 1);
+  await fleet.untilReady(3);
+  await plane.forgetRequests();
+  await fleet.write('web.yaml', documents(1, 100));
+  await eventually('the growth', async () => (await plane.volume('data-')).sizeGb === 100);
+  await fleet.untilReady(3);
+  const actions = (await plane.requests()).filter(({ path }) => path.endsWith('/actions'));
+  expect(actions).toHaveLength(2);
+});
+
 testInFolder(
   'a plan shows what it costs, what becomes of each budget, and what will wait for it',
   async () => {

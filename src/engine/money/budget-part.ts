@@ -25,7 +25,7 @@ export interface Part {
   /** What is reserved for it, and the part of that which its next request replaces. */
   readonly reserved: bigint;
   readonly asked: bigint;
-  /** What it cost within the last hour, as long as the same is wanted. */
+  /** What it cost when it last ran, or within the last hour, as long as the same is wanted. */
   readonly last: { readonly micros: bigint; readonly atMs: number; readonly size: string };
   /** What `last` exceeds its present cost by, while it is lost or paused. */
   readonly spare: bigint;
@@ -99,13 +99,15 @@ export function partOf(record: ObjectRecord, sources: PartSources, before: Part 
     record.deletionRequestedAt === undefined && traitsOf(kind).isAtRest?.(spec) !== true && !isShed(key);
   const known = before && lastOf(before, nowMs);
   const isKept = known !== undefined && known.size === size && nowMs - known.atMs < keptMs;
-  const last = isKept && things.burn < known.micros ? known : { micros: things.burn, atMs: nowMs, size };
+  // What runs costs what it shows: an edit of its size may have been noticed before the new price.
+  const isLower = things.burn < (known?.micros ?? 0n) && !(things.isSteady && things.burn > 0n);
+  const last = isKept && isLower ? known : { micros: things.burn, atMs: nowMs, size };
   // A thing that holds what it costs for has another size, or another price.
   const isLost = isWanted && !things.isHolding;
   const spare = isLost && last.micros > things.burn ? last.micros - things.burn : 0n;
   const isUnmade = isWanted && record.externalId === undefined && reserved === 0n;
   const unmade = isUnmade ? wantedMicros(record, sources) : undefined;
-  const { isHolding: _, ...counted } = things;
+  const { isHolding: _, isSteady: __, ...counted } = things;
   return { account, owner, ...counted, reserved, asked: askedMicros, last, spare, unmade, passesUntil };
 }
 
@@ -136,6 +138,8 @@ function lastOf({ last, burn }: Part, nowMs: number): Part['last'] {
 interface Things extends Pick<Part, 'burn' | 'isUnpriced' | 'isUnknown' | 'isUnseen' | 'extras'> {
   /** It is there, and is neither paused nor asleep. */
   readonly isHolding: boolean;
+  /** It is neither on the way to another state, nor broken. */
+  readonly isSteady: boolean;
 }
 
 /** It has something in an account that this process has not read yet. */
@@ -147,18 +151,22 @@ function thingsOf(record: ObjectRecord, { store, accounts, money }: PartSources)
   const { externalId: id, account = '' } = record;
   const handle = accounts.handle(account);
   const snapshot = handle?.informer.current;
-  const none = { ...nothing, isUnseen: false, isHolding: false, extras: [] };
+  const none = { ...nothing, isUnseen: false, isHolding: false, isSteady: false, extras: [] };
   if (id === undefined) return none;
   if (!handle || !snapshot) return { ...none, isUnseen: true };
   const there = { isHolding: true, isUnseen: false, extras: [] };
   const asked = askedOfRecord(record);
   const book = money.books.book(handle);
   const volume = snapshot.volumes.get(id);
-  if (volume) return { ...there, ...priced(volumeBurn(volume), () => volumeCost(volume, asked, book)) };
+  if (volume) {
+    const isSteady = volume.status === 'ready';
+    return { ...there, isSteady, ...priced(volumeBurn(volume), () => volumeCost(volume, asked, book)) };
+  }
   const service = snapshot.services.get(id);
   if (!service) return none;
   const shown = priced(serviceBurn(service), () => serviceCost(service, asked, book));
-  const own = { ...there, ...shown, isHolding: holdsCompute(service) };
+  const isSteady = service.state === 'running';
+  const own = { ...there, ...shown, isHolding: holdsCompute(service), isSteady };
   const { volumeId } = service;
   const made = volumeId && !store.recordOf(volumeId) ? snapshot.volumes.get(volumeId) : undefined;
   if (!made || volumeId === undefined || volumeId === null) return own;

@@ -16,7 +16,8 @@ import type { ObjectRecord } from '../../state/index.ts';
 /** What a service has to know of the volume that it is to be attached to, or is attached to. */
 export type VolumeView =
   | { readonly kind: 'none' }
-  | { readonly kind: 'usable'; readonly id: string }
+  /** `growthWaits`: why it may not grow now, though it is to. */
+  | { readonly kind: 'usable'; readonly id: string; readonly growthWaits?: string }
   /** It is to grow, or is growing, and may pause its service for that. */
   | {
       readonly kind: 'growing';

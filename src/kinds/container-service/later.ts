@@ -48,7 +48,8 @@ function nextOf(at: ServiceInputs): { readonly step: Step; readonly at: ServiceI
   const [step] = stepsOf(planService(at));
   if (step) return { step, at };
   const { volume } = at;
-  if (volume.kind !== 'growing' && volume.kind !== 'not-ready') return undefined;
+  const isThere = volume.kind === 'usable' && volume.growthWaits === undefined;
+  if (isThere || volume.kind === 'none' || volume.kind === 'problem') return undefined;
   const there = { ...at, volume: { kind: 'usable', id: volume.id ?? '' } } as const;
   const [then] = stepsOf(planService(there));
   return then && { step: then, at: there };

@@ -38,7 +38,7 @@ export function planSteps(
   const resources = allowed(differences.resources);
   const sleep = allowed(differences.sleep);
   const power = allowed(differences.power);
-  const pausing = volume.kind === 'growing';
+  const pausing = volume.kind === 'growing' || awaitsGrowth(inputs, state) !== undefined;
   const runs = state === 'running' || state === 'error';
   const interrupts = () => mayInterrupt(inputs, state);
   const mayRun = spec.desiredState === 'Running' && !pausing && volume.kind !== 'not-ready';
@@ -49,7 +49,7 @@ export function planSteps(
   const stops = state === 'running' || state === 'sleeping' || state === 'error';
   if (stops && spec.desiredState === 'Stopped' && power.length > 0) {
     add(stopService({ id }), power, interrupts());
-  } else if (stops && pausing && volume.needsPause && !volume.failed) {
+  } else if (stops && volume.kind === 'growing' && volume.needsPause && !volume.failed) {
     add(stopService({ id }), [], interrupts(), 'VolumeExpansion');
   }
   const staysUp = steps.length === 0;
@@ -75,6 +75,15 @@ export function planSteps(
     add(restartService({ id }), [{ ...token, drift: false }], true, 'RestartRequested');
   }
   return steps;
+}
+
+/** It was paused for its volume, which is not allowed to grow now. Started, it would be stopped again as soon as that seems allowed. */
+export function awaitsGrowth(
+  { record, volume }: Pick<ServiceInputs, 'record' | 'volume'>,
+  state: string | undefined,
+): string | undefined {
+  const isPaused = state === 'paused' && record.kind.pausedFor === 'VolumeExpansion';
+  return isPaused && volume.kind === 'usable' ? volume.growthWaits : undefined;
 }
 
 /**

@@ -57,6 +57,7 @@ import {
 } from './fields.ts';
 import type { ServiceInputs } from './inputs.ts';
 import {
+  awaitsGrowth,
   correctableOf,
   corrects,
   isToBeCorrected,
@@ -250,6 +251,16 @@ function planAwaited(
       : waitFor('PausedForVolumeExpansion', `paused until its volume has grown: ${volume.message}`, {
           differences,
         });
+  }
+  const growthWaits = awaitsGrowth(inputs, state);
+  if (growthWaits !== undefined && object.spec.desiredState === 'Running') {
+    return waitFor(
+      'PausedForVolumeExpansion',
+      `paused until its volume has grown, which waits: ${growthWaits}`,
+      {
+        differences,
+      },
+    );
   }
   if (state === 'paused' && object.spec.desiredState === 'Running' && volume.kind === 'not-ready') {
     return waitFor('VolumeNotReady', volume.message, { differences });

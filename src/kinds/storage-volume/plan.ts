@@ -8,7 +8,8 @@
  * (§3 rule 5). A service that is to be created with it waits for that. Attached to a service that is not paused, it
  * grows only with `expansion: PauseService`: this planner then waits, and the planner of the service, which sees that
  * it waits, stops the service. Done is an expansion when status, `sizeGb`, `requestedSizeGb` and `provisioned` agree;
- * only then is the service started again.
+ * only then is the service started again. A growth that its budget or balance does not allow pauses nobody; a service that is paused for it
+ * already stays so, since it would be stopped once more.
  *
  * It is deleted only when it is independent and attached to nothing (§4 rule 9), and gone only when the
  * account no longer shows it: the answer `deleting` proves nothing (§3 rule 4).
@@ -285,9 +286,7 @@ export function viewVolume(inputs: VolumeInputs): VolumeView {
   const refused = refusal !== undefined && isFinal(refusal);
   const grows =
     (plan.kind === 'wait' && (plan.reason === pausingService || plan.reason === expanding)) ||
-    (plan.kind === 'act' &&
-      plan.step.action.do === updateVolume.name &&
-      plan.step.action.sizeGb !== undefined);
+    (plan.kind === 'act' && isGrowth(plan.step));
   if (
     object.spec.expansion === 'PauseService' &&
     (grows || (volume.status === 'error' && record.externalId))
@@ -313,7 +312,13 @@ export function viewVolume(inputs: VolumeInputs): VolumeView {
       message: `${label} is ${volume.status ?? 'in an unknown status'}`,
     };
   }
-  return { kind: 'usable', id: volume.id };
+  const isGated = plan.kind === 'wait' && !grows && isGrowth(plan.steps[0]);
+  const waits = isGated && object.spec.expansion === 'PauseService' && inputs.attachedTo.kind === 'ours';
+  return { kind: 'usable', id: volume.id, ...(waits ? { growthWaits: plan.message } : {}) };
+}
+
+function isGrowth(step: Step | undefined): boolean {
+  return step?.action.do === updateVolume.name && step.action.sizeGb !== undefined;
 }
 
 function isFinal({ meaning, status }: Pick<Refusal, 'meaning' | 'status'>): boolean {

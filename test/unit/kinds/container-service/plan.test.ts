@@ -797,6 +797,31 @@ describe('a volume that grows', () => {
     );
   });
 
+  test('keeps a service paused that is paused for it while its budget does not allow it, and no other one', () => {
+    const free = { kind: 'usable', id: volumeId } as const;
+    const gated = { ...free, growthWaits: 'Budget team: no room' };
+    const planned = (
+      service: object,
+      pausedFor: 'VolumeExpansion' | undefined,
+      volume: ServiceInputs['volume'] = gated,
+    ) =>
+      servicePlan({
+        spec,
+        volume,
+        service: aService({ ...attached, ...service }),
+        record: { kind: { pausedFor } },
+      });
+    const waiting = planned({ state: 'paused' }, 'VolumeExpansion');
+    expect(waiting).toMatchObject({
+      kind: 'wait',
+      reason: 'PausedForVolumeExpansion',
+      message: 'paused until its volume has grown, which waits: Budget team: no room',
+    });
+    expect(stepsOf(planned({ state: 'paused' }, undefined))).toEqual(['start-service']);
+    expect(said(planned({ state: 'running' }, 'VolumeExpansion'))).toBe('in-sync');
+    expect(stepsOf(planned({ state: 'paused' }, 'VolumeExpansion', free))).toEqual(['start-service']);
+  });
+
   test('keeps it paused until it has grown, and then the service is started', () => {
     const world = {
       spec,
@@ -856,10 +881,14 @@ describe('a volume that grows', () => {
     });
     const never = { ...wants, spec: aVolumeSpec({ sizeGb: 200 }) };
     expect(view({ ...never, attachedTo: running })).toEqual({ kind: 'usable', id: volumeId });
-    expect(view({ ...wants, attachedTo: running, annotations: paused })).toMatchObject({ kind: 'usable' });
-    expect(view({ ...wants, attachedTo: running, gates: { spending: poor } })).toMatchObject({
+    expect(view({ ...wants, attachedTo: running, annotations: paused })).toEqual({
       kind: 'usable',
+      id: volumeId,
     });
+    for (const state of ['running', 'paused']) {
+      const gated = { ...wants, attachedTo: { ...running, state }, gates: { spending: poor } };
+      expect(view(gated)).toEqual({ kind: 'usable', id: volumeId, growthWaits: poor.message });
+    }
     expect(view({ ...wants, volume: aVolume({ status: 'error' }) })).toMatchObject({ failed: true });
     expect(view({ volume: aVolume({ status: 'provisioning' }) })).toMatchObject({ kind: 'not-ready' });
     expect(view({ volume: aVolume({ provisioned: false }) })).toMatchObject({ kind: 'not-ready' });
