@@ -147,6 +147,8 @@ export interface DesiredSnapshot {
    * no object exists, which is normal at first. There, an object is deleted by its deletion timestamp.
    */
   readonly empty: boolean;
+  /** In a folder: all of it can't be listed now, and why. What was read before is kept. */
+  readonly unreadable?: Pick<Problem, 'message' | 'remedy'> | undefined;
   /** In a folder only: the existing files, whether or not they could be read. */
   readonly files?: ReadonlyMap<string, FileContent>;
   /** In a folder only: the existing folders below it, with or without files. */
@@ -160,6 +162,8 @@ export interface DesiredSource {
   readonly description: string;
   /** Reads once, then watches. Resolves with the first snapshot. */
   start(onChange: (snapshot: DesiredSnapshot) => void): Promise<DesiredSnapshot>;
+  /** In a folder: when the reading that is under way began, in monotonic milliseconds. Undefined: none is. */
+  readonly readingSinceMs?: number | undefined;
   /** In a folder: the snapshot of a reading that begins now or later. Undefined if the source is stopped. */
   readNow?(): Promise<DesiredSnapshot | undefined>;
   stop(): Promise<void>;

@@ -6,11 +6,14 @@ import { managedKinds } from '../resources/index.ts';
 import { brakeCauses, type Metrics } from '../telemetry/index.ts';
 import type { Manager } from './manager.ts';
 import { setBudgets } from './budget-metrics.ts';
+import { impairmentCauses } from './impairments.ts';
 import { setReplicas } from './replica-metrics.ts';
 
 /** `isNamed`: each ServiceFleet has series of its own. */
 export function collectFleetMetrics(metrics: Metrics, manager: Manager, clock: Clock, isNamed = false): void {
   manager.setWorkMetrics();
+  const impairedBy = new Set(manager.impairments.map(({ cause }) => cause));
+  for (const cause of impairmentCauses) metrics.managerImpaired.set({ cause }, impairedBy.has(cause) ? 1 : 0);
   setObjects(metrics, manager, clock.wallMs());
   setReplicas(metrics, manager.store, isNamed, clock.wallMs());
   setBudgets(metrics, manager.store);

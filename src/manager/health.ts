@@ -1,7 +1,7 @@
 /** Liveness and readiness of the manager. */
 import { entryOf } from '../reasons/index.ts';
 import type { AccountHandle, Controller } from '../engine/index.ts';
-import type { StateStore } from '../state/index.ts';
+import type { Impairment } from './impairments.ts';
 
 export interface HealthCheck {
   readonly name: string;
@@ -18,22 +18,19 @@ export function livenessChecks(controller: Controller | undefined): HealthCheck[
   ];
 }
 
-/** A disk that takes longer is gone, as a network disk may be: nothing is recorded, and nothing but heartbeats is sent. */
-const longestDiskWaitMs = 60_000;
-
-/** Only what is wrong. It calls for no restart: heartbeats continue, and a new process could not read the file. */
-export function diskChecks({
-  diskWaitMs = 0,
-  diskFailure,
-}: Pick<StateStore, 'diskWaitMs' | 'diskFailure'>): HealthCheck[] {
-  const wait = diskWaitMs <= longestDiskWaitMs ? undefined : Math.round(diskWaitMs / 1000);
-  const problem = wait === undefined ? diskFailure : `the disk has not confirmed a write for ${wait} s`;
-  return problem === undefined ? [] : [{ name: 'state-file', problem }];
+/** Only what is wrong. It calls for no restart: heartbeats continue, and a new process could not use the file either. */
+export function stateChecks(impairments: readonly Impairment[]): HealthCheck[] {
+  const problems = impairments.filter(({ cause }) => cause !== 'SourceUnreadable');
+  return problems.map(({ message }) => ({ name: 'state-file', problem: message }));
 }
 
-/** The source has been read. */
-export function sourceChecks(controller: Controller | undefined): HealthCheck[] {
-  return [{ name: 'source', problem: controller ? undefined : 'has not been read yet' }];
+/** The source has been read, and can still be read. A restart without it would fail, and end the heartbeats. */
+export function sourceChecks(
+  controller: Controller | undefined,
+  impairments: readonly Impairment[],
+): HealthCheck[] {
+  const unreadable = impairments.find(({ cause }) => cause === 'SourceUnreadable')?.message;
+  return [{ name: 'source', problem: controller ? unreadable : 'has not been read yet' }];
 }
 
 /**

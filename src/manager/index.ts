@@ -11,6 +11,7 @@ export * from './operator.ts';
 export * from './preview.ts';
 export type * from './plan-trouble.ts';
 export * from './health.ts';
+export * from './impairments.ts';
 export * from './cluster-events.ts';
 export * from './cluster-objects.ts';
 export { ShownCluster } from './shown-cluster/shown-cluster.ts';

@@ -38,7 +38,8 @@ import { annotations, accountKey, type ObjectKey } from '../resources/index.ts';
 import type { StateStore } from '../state/index.ts';
 import type { BrakeCause } from '../telemetry/index.ts';
 import { AccountRegistry } from './accounts.ts';
-import { accountChecks, diskChecks, livenessChecks, sourceChecks, type HealthCheck } from './health.ts';
+import { accountChecks, livenessChecks, sourceChecks, stateChecks, type HealthCheck } from './health.ts';
+import { Impairments, type Impairment } from './impairments.ts';
 import type { ManagerOptions } from './manager-options.ts';
 import { createMeasurements } from './measurements.ts';
 import { Announcer } from './notices/announcer.ts';
@@ -56,6 +57,7 @@ export class Manager {
   readonly #measurements: MeasurementWatch<ObjectKey>;
   readonly #heartbeats: HeartbeatLoop<ObjectKey>;
   readonly #announcer: Announcer | undefined;
+  readonly #impairments: Impairments;
   readonly #passed = new Set<ObjectKey>();
   #fleet: Fleet | undefined;
   #money: Money | undefined;
@@ -89,7 +91,16 @@ export class Manager {
     this.#measurements = createMeasurements(options, onChange);
     const { notices } = options;
     const snapshot = () => this.snapshot;
-    this.#announcer = notices && new Announcer({ ...options, ...notices, snapshot, recheck: onChange });
+    this.#impairments = new Impairments({ ...options, snapshot });
+    this.#announcer =
+      notices &&
+      new Announcer({
+        ...options,
+        ...notices,
+        snapshot,
+        recheck: onChange,
+        impairments: () => this.impairments.length,
+      });
     this.#accounts = new AccountRegistry({
       environment,
       store: options.store,
@@ -139,8 +150,8 @@ export class Manager {
 
   /** Checks whose failure means that it can't serve yet. */
   get readiness(): readonly HealthCheck[] {
-    const disk = diskChecks(this.#options.store);
-    return [...this.sourceReadiness, ...disk, ...accountChecks(this.#accounts.handles())];
+    const state = stateChecks(this.impairments);
+    return [...this.sourceReadiness, ...state, ...accountChecks(this.#accounts.handles())];
   }
 
   /**
@@ -148,7 +159,12 @@ export class Manager {
    * of that Account.
    */
   get sourceReadiness(): readonly HealthCheck[] {
-    return sourceChecks(this.#controller);
+    return sourceChecks(this.#controller, this.impairments);
+  }
+
+  /** What keeps it from working on all of its fleet now. */
+  get impairments(): readonly Impairment[] {
+    return this.#impairments.examine();
   }
 
   /** Resolves when every account has been read once more, and what has changed in it has had its passes. */
@@ -217,6 +233,7 @@ export class Manager {
     await this.#accept(early.at(-1) ?? snapshot);
     controller.start();
     this.#announcer?.start();
+    this.#impairments.start();
     if (this.#options.mode === 'manage') this.#watchCommands();
   }
 
@@ -229,6 +246,7 @@ export class Manager {
 
   async stop(): Promise<void> {
     this.#stopping = true;
+    this.#impairments.stop();
     this.#commandTimer?.cancel();
     await this.#options.source.stop();
     this.#accounts.closeClients();

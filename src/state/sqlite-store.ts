@@ -187,6 +187,14 @@ class SqliteStore extends MemoryStore implements StateStore {
     return diskFailure === undefined ? undefined : messageOf(diskFailure);
   }
 
+  get fileProblem(): string | undefined {
+    const { file } = this.#database;
+    const now = identityOf(file);
+    if (now === this.#identity) return undefined;
+    const what = now === '' ? 'moved or deleted' : 'replaced by another file';
+    return `the state file ${file} was ${what} while in use; nothing is sent any more but heartbeats`;
+  }
+
   override saveAll(records: readonly ObjectRecord[]): Promise<void> {
     return this.#work.join(() => {
       for (const record of records) {
@@ -202,10 +210,11 @@ class SqliteStore extends MemoryStore implements StateStore {
 
   override async saveIntent(intent: Intent, record: ObjectRecord): Promise<void> {
     // An intent in a file that nobody will find again is not durable.
-    if (identityOf(this.#database.file) !== this.#identity) {
+    const { fileProblem } = this;
+    if (fileProblem !== undefined) {
       throw new UserError(
-        `the state file ${this.#database.file} was moved or deleted while in use; nothing is sent any more`,
-        'put it back and restart, or restart without it: the fleet is then found again by its marks',
+        fileProblem,
+        'put that very file back, or restart without it: the fleet is then found again by its marks',
       );
     }
     await this.#work.join(() => {
@@ -371,6 +380,11 @@ class SqliteStore extends MemoryStore implements StateStore {
 
 /** Identifies the file, whatever its name. Empty if there is none. */
 function identityOf(file: string): string {
-  const found = statSync(file, { throwIfNoEntry: false });
-  return found ? `${found.dev}:${found.ino}` : '';
+  try {
+    const found = statSync(file, { throwIfNoEntry: false });
+    return found ? `${found.dev}:${found.ino}` : '';
+  } catch {
+    // Its folder may not be entered any more, or its disk is gone.
+    return '';
+  }
 }

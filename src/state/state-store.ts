@@ -15,6 +15,8 @@ export interface StateStore {
   readonly diskWaitMs?: number;
   /** Why the disk did not take the newest write. Undefined: it did, or there is none. */
   readonly diskFailure?: string | undefined;
+  /** Its file was moved, deleted or replaced while in use. Undefined: it is where it was, or there is none. Looked up with each call. */
+  readonly fileProblem?: string | undefined;
   /** The owner that the marks of this state carry. */
   readonly ownerName: string;
   /** An operator has confirmed the owner: what carries its mark is managed. */

@@ -14,9 +14,15 @@ export function notificationMetrics(registers: Registry[]) {
       help: 'Messages of Notifications that wait, or are under way.',
       registers,
     }),
+    managerImpaired: new Gauge({
+      name: 'fleetkeeper_manager_impaired',
+      help: 'Whether something keeps the manager of a folder from working on all of its fleet (1) or not (0): the folder (SourceUnreadable), the disk of the state file (StateNotWritable), or the state file was moved, deleted or replaced (StateFileReplaced).',
+      labelNames: ['cause'],
+      registers,
+    }),
     problemsOpen: new Gauge({
       name: 'fleetkeeper_problems_open',
-      help: 'Objects with a problem that is open, by severity, as /api/v1/problems and the page have them; with or without a Notification.',
+      help: 'Problems that are open, by severity, as /api/v1/problems and the page count them: objects, places in documents that are none of a known object, and what impairs the manager; with or without a Notification.',
       labelNames: ['severity'],
       registers,
     }),

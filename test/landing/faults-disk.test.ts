@@ -54,11 +54,14 @@ test.skipIf(!canMount)(
   'F73 without room for the intent nothing is sent, and with room it goes on',
   async () => {
     const disk = smallDisk();
-    const { write, untilTagged, run, mutations } = await world(disk);
+    const { write, untilTagged, run, mutations, flags } = await world(disk);
     const manager = run('--listen', '127.0.0.1:0');
     const [, url = ''] = await manager.line(/^listening on (.*)$/);
-    const readiness = async () => (await fetch(`${url}/readyz?verbose`)).text();
+    const text = async (target: string) => (await fetch(`${url}${target}`)).text();
+    const readiness = () => text('/readyz?verbose');
+    const status = () => fleetkeeper(['status', ...flags.slice(0, 4)]);
     await untilTagged(1);
+    expect((await status()).code).toBe(0);
     expect(await readiness()).not.toContain('state-file');
     const filler = path.join(disk, 'filler');
     for (let bytes = 1024 * 1024; bytes >= 1; bytes = Math.floor(bytes / 2)) {
@@ -76,12 +79,20 @@ test.skipIf(!canMount)(
       await write(tag);
       return /full|disk I\/O error/.test(manager.stderr);
     });
-    await eventually('a second failure', async () => manager.stderr.split('pass failed').length > 2);
+    const failures = () => manager.stderr.match(/pass failed|could not be taken in/g) ?? [];
+    await eventually('a second failure', async () => failures().length > 1);
     const sent = (await mutations()).length;
     expect(sent - before).toBeLessThan(tag);
     expect(await readiness()).toMatch(/^\[-\]state-file failed: .*(full|disk I\/O error)/m);
+    expect(await text('/healthz')).toBe('ok\n');
+    expect(await text('/metrics')).toContain('fleetkeeper_manager_impaired{cause="StateNotWritable"} 1');
+    expect(await text('/api/v1/problems')).toContain('"reason":"StateNotWritable"');
+    // The sign of life is written over, since there is no room for a new one.
+    await eventually('`status` shows it', async () => (await status()).code === 3);
+    expect((await status()).stdout).toMatch(/^as of .* may be out of date: .* the state can't be written: /m);
     rmSync(filler);
     await untilTagged(tag);
+    await eventually('`status` shows that it is over', async () => (await status()).code === 0);
     await eventually('readiness', async () => !(await readiness()).includes('state-file'));
     expect(manager.running).toBe(true);
   },

@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import { EndpointFiles, Manager, type EndpointFilesOptions } from '../../manager/index.ts';
+import { EndpointFiles, Manager, impairmentTexts, type EndpointFilesOptions } from '../../manager/index.ts';
 import { defaultShortenedGrace, type Grace } from '../../engine/index.ts';
 import { giveSigns, lockState, openState, planFileOutcomes, type StateStore } from '../../state/index.ts';
 import { collectProcessMetrics, createMetrics, type Metrics } from '../../telemetry/index.ts';
@@ -133,9 +133,8 @@ async function runManager(context: Context, flags: RunFlags, file: string): Prom
   const commandFlags = sameFleetFlagsAnywhere(flags);
   const parts = { manager, metrics, logger, file, commandFlags, command: 'run' } as const;
   const served = createManagerServer(context, flags, flags.listen, parts);
-  const { environment, pid, hostname: host } = context;
-  const signs = context.ports?.stateFiles?.giveSigns ?? giveSigns;
-  const stopSigns = signs(file, { command: 'run', pid, host }, clock, () => manager.heartbeatTimes());
+  const { environment, pid } = context;
+  const stopSigns = startSigns(context, file, manager);
   const problem = () => manager.liveness.find((check) => check.problem !== undefined)?.problem;
   const serviceManager = new ServiceManager({ environment, pid, clock, logger, problem });
   const heapPolicy = boundHeap(context, logger);
@@ -159,6 +158,21 @@ async function runManager(context: Context, flags: RunFlags, file: string): Prom
     stopSigns();
   }
   logger.info('manager stopped');
+}
+
+/** The returned function records a clean stop. */
+function startSigns(
+  { ports, pid, hostname: host, clock }: Context,
+  file: string,
+  manager: Manager,
+): () => void {
+  return (ports?.stateFiles?.giveSigns ?? giveSigns)(
+    file,
+    { command: 'run', pid, host },
+    clock,
+    () => manager.heartbeatTimes(),
+    () => impairmentTexts(manager.impairments),
+  );
 }
 
 function metricsOfProcess(): Metrics {

@@ -54,6 +54,7 @@ class FileSource implements DesiredSource {
   #touched = new Set<string>();
   #reading: Promise<void> | undefined;
   #askedMeanwhile = false;
+  #readingSinceMs: number | undefined;
 
   constructor({ directory, clock, watchFolder: watch = watchFolder, secrets }: FileSourceOptions) {
     this.description = `the folder ${directory}`;
@@ -82,6 +83,10 @@ class FileSource implements DesiredSource {
       await this.#secrets?.stop();
       throw error;
     }
+  }
+
+  get readingSinceMs(): number | undefined {
+    return this.#readingSinceMs;
   }
 
   /** A reading in progress may have begun too early. Then another one follows it. */
@@ -149,6 +154,7 @@ class FileSource implements DesiredSource {
     }
     this.#reading = this.#readUntilCurrent().finally(() => {
       this.#reading = undefined;
+      this.#readingSinceMs = undefined;
     });
   }
 
@@ -158,7 +164,9 @@ class FileSource implements DesiredSource {
       const touched = this.#touched;
       this.#touched = new Set();
       const sequence = (this.#snapshot?.sequence ?? 0) + 1;
-      const reading = await this.#reader.read(sequence, this.#clock.monotonicMs(), touched);
+      const beganAtMs = this.#clock.monotonicMs();
+      this.#readingSinceMs = beganAtMs;
+      const reading = await this.#reader.read(sequence, beganAtMs, touched);
       if (!this.#isWatching()) return;
       if (reading.unsettled) this.#readSoon(settleMs);
       this.#take(reading);

@@ -104,13 +104,16 @@ export class FolderReader {
     { unlisted, folders }: Listing,
     secrets: SecretsReading | undefined,
   ): DesiredSnapshot {
-    return assemble(files, sequence, {
+    const problems = unlisted.map((part) => this.#unlistedProblem(part));
+    const assembled = assemble(files, sequence, {
       name: this.#root,
-      problems: unlisted.map((part) => this.#unlistedProblem(part)),
+      problems,
       complete: unlisted.length === 0,
       folders: new Set(folders),
       secrets,
     });
+    const unreadable = problems[unlisted.findIndex(({ prefix }) => prefix === '')];
+    return unreadable ? { ...assembled, unreadable } : assembled;
   }
 
   /** Opens new and changed files. True if a listed file no longer existed. With `last`, that is a problem. */

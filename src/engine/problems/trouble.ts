@@ -98,6 +98,14 @@ export function troubleOf(record: ObjectRecord): Trouble | undefined {
   };
 }
 
+/** Mistakes in documents that no object shows: they are none of a known one. */
+export function mistakesOfNobody<Mistake extends { readonly key: ObjectKey | undefined }>(
+  mistakes: readonly Mistake[],
+  isKnown: (key: ObjectKey) => boolean,
+): readonly Mistake[] {
+  return mistakes.filter(({ key }) => key === undefined || !isKnown(key));
+}
+
 const hashDigits = 16;
 
 export function problemHash(key: ObjectKey, reason: string): string {

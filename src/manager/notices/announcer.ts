@@ -12,6 +12,7 @@ import type { DesiredSnapshot } from '../../desired/index.ts';
 import {
   accountOfRecord,
   dueMessages,
+  mistakesOfNobody,
   eventWithoutAmounts,
   notificationsAtMost,
   problemHash,
@@ -57,6 +58,8 @@ export interface AnnouncerOptions extends NoticeTerms {
   readonly store: StateStore;
   readonly snapshot: () => DesiredSnapshot | undefined;
   readonly recheck: (key: ObjectKey) => void;
+  /** How many things impair the manager itself. */
+  readonly impairments: () => number;
   readonly mayAct?: (() => boolean) | undefined;
   readonly clock: Clock;
   readonly random: Random;
@@ -123,8 +126,11 @@ export class Announcer implements Notices {
   }
 
   setMetrics(): void {
-    for (const [severity, count] of Object.entries(this.#watch.counts()))
-      this.#options.metrics.problemsOpen.set({ severity }, count);
+    const { metrics, snapshot, store, impairments } = this.#options;
+    const { critical, warning, info } = this.#watch.counts();
+    const mistakes = mistakesOfNobody(snapshot()?.problems ?? [], (key) => store.record(key) !== undefined);
+    const counts = { critical: critical + impairments(), warning: warning + mistakes.length, info };
+    for (const [severity, count] of Object.entries(counts)) metrics.problemsOpen.set({ severity }, count);
   }
 
   of(key: ObjectKey): NoticeView | undefined {

@@ -94,6 +94,11 @@ function manager({ manager: found }: Summary, now: Now): TemplateResult | typeof
       : html`<p class="banner" role="alert">
           Whether a manager is at work is not known${since}. What is shown may be out of date: ${note}
         </p>`;
+  if (state === 'Impaired')
+    return html`<p class="banner" role="alert">
+      The manager${where} runs, and can not work on all of the fleet. What is shown may be out of date:
+      ${note}
+    </p>`;
   return html`<p class="banner" role="alert">
     No manager is at work (${state}${where}${since}). Nothing is changed, and no heartbeat is sent, until one
     runs.

@@ -5,9 +5,10 @@
  * it is Pending, too: who has just made a mistake does not wait for five minutes.
  *
  * Documents that can't be used, and are none of a known object, are one problem together. Only who may read all namespaces sees it, because
- * nobody knows which one a broken document is about.
+ * nobody knows which one a broken document is about. The same holds for what impairs the manager itself; that concerns all namespaces.
  */
-import { afterMs } from '../../engine/index.ts';
+import { rfc3339 } from '../../base/index.ts';
+import { afterMs, mistakesOfNobody } from '../../engine/index.ts';
 import { isReason, reasons, sectionOf } from '../../reasons/index.ts';
 import type { ObjectKey } from '../../resources/index.ts';
 import { showCommand } from '../fleet/commands.ts';
@@ -45,8 +46,7 @@ export function openProblems(context: AnswerContext): Problems {
     groups.add(indexed, reason, account ?? '', isPending);
   }
   const problems = groups.all.map(({ id, rows }) => problemOf(id, rows, context));
-  const unusable = reader.namespaces === undefined ? documentProblem(source) : undefined;
-  if (unusable) problems.push(unusable);
+  if (reader.namespaces === undefined) problems.push(...documentProblem(source), ...managerProblems(source));
   return { problems: problems.sort(worstFirst), objects, nextAt };
 }
 
@@ -79,16 +79,16 @@ function whoseTurn(reason: string): Problem['turn'] {
 
 const unusableReason = 'InvalidSpec';
 
-function documentProblem(source: FleetSource): Problem | undefined {
-  const found = source.documentProblems().filter(({ key }) => key === undefined || !source.store.record(key));
+function documentProblem(source: FleetSource): Problem[] {
+  const found = mistakesOfNobody(source.documentProblems(), (key) => source.store.record(key) !== undefined);
   const [first] = found;
-  if (!first) return undefined;
+  if (!first) return [];
   const mistakes = found.slice(0, mistakesShown).map((each) => ({
     place: each.line === undefined ? each.file : `${each.file}:${each.line}`,
     message: [...(each.path === undefined ? [] : [each.path]), each.message].join(': '),
     remedy: each.remedy,
   }));
-  return {
+  const problem: Problem = {
     id: 'documents',
     reason: unusableReason,
     severity: 'warning',
@@ -107,6 +107,29 @@ function documentProblem(source: FleetSource): Problem | undefined {
     docs: sectionOf(reasons[unusableReason]),
     command: `fleetkeeper plan ${source.commandFlags}`.trim(),
   };
+  return [problem];
+}
+
+function managerProblems({ impairments, commandFlags }: FleetSource): Problem[] {
+  return impairments().map(({ cause, message, remedy, since }) => ({
+    id: `manager ${cause}`,
+    reason: cause,
+    severity: 'critical',
+    account: null,
+    state: 'Open',
+    count: 1,
+    since: rfc3339(since),
+    objects: [],
+    answer: null,
+    message,
+    health: 'Held',
+    mistakes: [],
+    meaning: 'The manager runs, and can not work on all of its fleet. Heartbeats continue.',
+    remedy,
+    turn: 'user',
+    docs: 'docs/reference/commands.md',
+    command: `fleetkeeper status ${commandFlags}`.trim(),
+  }));
 }
 
 function problemOf(id: string, group: IndexedRow[], context: AnswerContext): Problem {

@@ -116,6 +116,9 @@ export class ClusterSource implements FleetSource {
     // Only the operator knows when its heartbeats were accepted.
   }
 
+  /** What impairs an operator shows in its Lease, and in the objects. */
+  readonly impairments = () => [];
+
   journal(key: ObjectKey) {
     return this.#options.cluster.timeline.ofObject(key);
   }

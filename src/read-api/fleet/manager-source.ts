@@ -2,9 +2,10 @@
 import type { Clock } from '../../base/index.ts';
 import { isBuiltIn, itemsOf, quotasOf, type AccountHandle } from '../../engine/index.ts';
 import { burnMicrosPerHour, clampedMicros, runwaySeconds } from '../../engine/plan/index.ts';
-import type { Manager } from '../../manager/index.ts';
+import { impairmentTexts, type Manager } from '../../manager/index.ts';
 import { longestPollSeconds, originOf, type ObjectKey } from '../../resources/index.ts';
 import type { JournalReader } from '../../state/index.ts';
+import type { ManagerState } from '../../shown/manager-state.ts';
 import type { Reader } from './reader.ts';
 import type { AccountNow, FleetSource, Holdings } from './source.ts';
 
@@ -76,17 +77,16 @@ export class ManagerSource implements FleetSource {
     return this.#options.manager.snapshot?.problems ?? [];
   }
 
-  manager() {
+  manager(): ManagerState {
     const { clock, command, host, pid } = this.#options;
-    return {
-      phase: 'Running',
-      command,
-      host,
-      pid,
-      startedAt: this.#startedAt,
-      seenAt: clock.wallMs(),
-    } as const;
+    const found = { command, host, pid, startedAt: this.#startedAt, seenAt: clock.wallMs() };
+    const notes = impairmentTexts(this.impairments());
+    return notes.length === 0
+      ? { ...found, phase: 'Running' }
+      : { ...found, phase: 'Impaired', note: notes.join('; ') };
   }
+
+  readonly impairments = () => this.#options.manager.impairments;
 
   heartbeatAt(key: ObjectKey): number | undefined {
     return this.#options.manager.heartbeatTimes()?.[key];

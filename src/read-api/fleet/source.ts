@@ -8,7 +8,7 @@ import type { LabelSet } from './row.ts';
 import type { ObjectKey } from '../../resources/index.ts';
 import type { ManagerState } from '../../shown/manager-state.ts';
 import type { KnownFleet } from '../../shown/survey.ts';
-import type { TimelineEntry } from '../../manager/index.ts';
+import type { Impairment, TimelineEntry } from '../../manager/index.ts';
 import type { Intent, StateStore } from '../../state/index.ts';
 
 export type ReadStore = Pick<
@@ -53,6 +53,8 @@ export interface FleetSource {
   /** Of documents that can't be used. */
   documentProblems(): readonly DocumentProblem[];
   manager(): ManagerState;
+  /** What keeps the manager in this process from working on all of its fleet. */
+  impairments(this: void): readonly Impairment[];
   /** When the newest heartbeat for the task was accepted, in Unix milliseconds. */
   heartbeatAt(key: ObjectKey): number | undefined;
   /** At most the newest 20 mutations of the object, newest first. */

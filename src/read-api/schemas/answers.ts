@@ -97,7 +97,7 @@ export const summary = z.object({
   place: z.enum(['folder', 'cluster']),
   owner: text,
   manager: z.object({
-    state: text.describe('Running, Silent, Stopped, Lost or Unknown.'),
+    state: text.describe('Running, Impaired, Silent, Stopped, Lost or Unknown.'),
     host: text.nullable(),
     pid: count.nullable(),
     startedAt: time.nullable(),

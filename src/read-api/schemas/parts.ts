@@ -103,12 +103,12 @@ export const problem = z
       .describe(
         'Pending: it does not last long yet, and only a person can end it. Notifications are about Open ones.',
       ),
-    count: z.int().describe('Objects, or places in documents.'),
+    count: z.int().describe('Objects, places in documents, or 1 for the manager itself.'),
     since: time.nullable().describe('Of the first of them; null: it is not known.'),
     objects: z
       .array(objectKeyText)
       .max(5)
-      .describe('The first of them; none: documents that are none of an object.'),
+      .describe('The first of them; none: documents that are none of an object, or the manager itself.'),
     health: health.describe('Of the first one.'),
     message: text.describe('Of the first one.'),
     mistakes: z

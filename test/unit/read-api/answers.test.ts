@@ -80,6 +80,18 @@ describe('problems', () => {
     expect(await states()).toEqual(['Open']);
   });
 
+  test('what impairs the manager itself is a problem, for who may read all', async () => {
+    const source = new FakeSource([recordOf(service('web'))]);
+    const texts = { message: 'the folder is gone', remedy: 'put it back' };
+    source.impaired = [{ cause: 'SourceUnreadable', ...texts, since: startMs }];
+    const { body } = await ask(createWorld(source), '/api/v1/problems');
+    expect(body.items).toEqual([
+      expect.objectContaining({ ...texts, id: 'manager SourceUnreadable', severity: 'critical', count: 1 }),
+    ]);
+    const access = { reader: async () => ({ namespaces: new Set(['default']) }) };
+    expect((await ask(createWorld(source, { access }), '/api/v1/problems')).body.items).toEqual([]);
+  });
+
   test('documents that are none of a known object are one problem, for who may read all', async () => {
     const source = new FakeSource([recordOf(service('web'))]);
     const problem = {

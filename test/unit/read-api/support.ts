@@ -1,6 +1,7 @@
 /** A fleet in memory for the read API, and a reader of its streams. */
 import { digestKey, systemRandom } from '../../../src/base/index.ts';
 import type { EngagedBrake } from '../../../src/engine/index.ts';
+import type { Impairment } from '../../../src/manager/index.ts';
 import { open, type Access } from '../../../src/read-api/access/access.ts';
 import { hostRule } from '../../../src/read-api/access/hosts.ts';
 import { readsAll, seesKey, type Reader } from '../../../src/read-api/fleet/reader.ts';
@@ -128,6 +129,7 @@ export class FakeSource implements FleetSource {
   accountsNow: readonly AccountNow[];
   unusable: readonly DocumentProblem[] = [];
   engaged: readonly EngagedBrake[] = [];
+  impaired: readonly Impairment[] = [];
   readonly intents: NumberedIntent[] = [];
   readonly stale = new Set<ObjectKey>();
   readonly heartbeats = new Map<ObjectKey, number>();
@@ -168,6 +170,8 @@ export class FakeSource implements FleetSource {
   manager() {
     return { phase: 'Running', host: 'host-1', pid: 7, startedAt: startMs, seenAt: startMs } as const;
   }
+
+  readonly impairments = () => this.impaired;
 
   heartbeatAt(key: ObjectKey): number | undefined {
     return this.heartbeats.get(key);

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { pino } from 'pino';
 import { systemRandom } from '../../../../src/base/index.ts';
-import { Announcer } from '../../../../src/manager/notices/announcer.ts';
+import { Announcer, type AnnouncerOptions } from '../../../../src/manager/notices/announcer.ts';
 import { objectKey, type ObjectKey } from '../../../../src/resources/index.ts';
 import { newRecord, type ObjectRecord } from '../../../../src/state/index.ts';
 import { createMetrics } from '../../../../src/telemetry/index.ts';
@@ -47,6 +47,7 @@ function announcerOf(
   records: readonly ObjectRecord[],
   operatorNamespace: string | undefined,
   metrics = createMetrics(),
+  more: Partial<AnnouncerOptions> = {},
 ): Announcer {
   const byKey = new Map(records.map((record) => [record.key, record]));
   const store = {
@@ -66,11 +67,13 @@ function announcerOf(
     ...(operatorNamespace === undefined ? {} : { operatorNamespace }),
     store: store as never,
     snapshot: () => undefined,
+    impairments: () => 0,
     recheck: () => {},
     clock: new ManualClock(),
     random: systemRandom,
     logger: pino({ level: 'silent' }),
     metrics,
+    ...more,
   });
   announcer.start();
   return announcer;
@@ -123,6 +126,19 @@ test('the youngest ones of more than 20 in a namespace announce nothing', () => 
   const announcer = announcerOf([...all.toReversed(), notification('lab', 'other')], undefined);
   const crowded = all.filter(({ key }) => announcer.of(key)?.isCrowded).map(({ uid }) => uid);
   expect(crowded).toEqual(['n20', 'n21']);
+});
+
+test('mistakes in documents that are none of an object, and what impairs the manager, are counted as the read API has them', async () => {
+  const metrics = createMetrics();
+  const known = objects[0]?.key;
+  const problems = [{ key: undefined }, { key: 'ContainerService/shop/other' }, { key: known }];
+  announcerOf(objects, undefined, metrics, {
+    snapshot: () => ({ problems }) as never,
+    impairments: () => 1,
+  }).setMetrics();
+  const text = await metrics.registry.metrics();
+  expect(text).toContain('fleetkeeper_problems_open{severity="critical"} 5');
+  expect(text).toContain('fleetkeeper_problems_open{severity="warning"} 2');
 });
 
 test('what is open is counted without a Notification', async () => {
