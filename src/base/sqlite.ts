@@ -43,7 +43,7 @@ export class Sqlite {
       if (error instanceof UserError) throw error;
       throw new UserError(
         `can't open the database ${file}: ${messageOf(error)}`,
-        'check that the path is right, that this user may write there, and that the file is a SQLite database',
+        sqliteRemedy(error) ?? notOpened,
         error,
       );
     }
@@ -268,6 +268,32 @@ export class Sqlite {
     }
     return statement;
   }
+}
+
+const notOpened =
+  'check that the path is right, that this user may write there, and that the file is a SQLite database';
+const failsOnDisk =
+  'check the disk: the system log has more. The file itself may be well, so keep it, and try again when the disk works';
+
+/** By primary result code of SQLite. */
+const remedies: ReadonlyMap<number, string> = new Map([
+  [5, 'another process uses it: wait until that has ended, or stop it'], // SQLITE_BUSY
+  [10, failsOnDisk], // SQLITE_IOERR
+  [
+    11, // SQLITE_CORRUPT
+    'it is damaged: restore it, with the files beside it that have its name and -wal, from a backup. Or move all of them away, and let a new one be made',
+  ],
+  [13, 'the disk is full: make room, and start again. Leave the file as it is'], // SQLITE_FULL
+  [
+    26, // SQLITE_NOTADB
+    'check that the path is right. If it was one before, it is damaged: restore it from a backup, or move it away and let a new one be made',
+  ],
+]);
+
+/** What to do where the database can't be opened or read, by what SQLite reports. Undefined: SQLite does not report it. */
+export function sqliteRemedy(error: unknown): string | undefined {
+  if (!(error instanceof Error) || !('errcode' in error)) return undefined;
+  return remedies.get(Number(error.errcode) % 256);
 }
 
 // SQLITE_READONLY, SQLITE_IOERR, SQLITE_FULL, SQLITE_CANTOPEN

@@ -67,7 +67,9 @@ function lockBeside(stateFile: string, holder: string, refuse: (file: string) =>
     if (error instanceof UserError) throw error;
     throw new UserError(
       `can't open the lock ${lockFile}: ${messageOf(error)}`,
-      'check that this user may write beside the state file, or name another one with --state',
+      (error as NodeJS.ErrnoException).code === 'ENOSPC'
+        ? 'the disk is full: make room, and start again'
+        : 'check that this user may write beside the state file, or name another one with --state',
       error,
     );
   }

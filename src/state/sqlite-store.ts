@@ -10,6 +10,7 @@ import {
   Sqlite,
   UnitOfWork,
   UserError,
+  sqliteRemedy,
   digestKey,
   provisionalKey,
   messageOf,
@@ -103,7 +104,8 @@ function withUserErrors<T>(file: string, work: () => T): T {
     if (error instanceof UserError) throw error;
     throw new UserError(
       `can't read the state file ${file}: ${messageOf(error)}`,
-      'it is damaged, or was not written by fleetkeeper: restore it, or move it away and let a new one be made',
+      sqliteRemedy(error) ??
+        'it is damaged, or was not written by fleetkeeper: restore it, or move it away and let a new one be made',
       error,
     );
   }

@@ -110,6 +110,7 @@ test.skipIf(!canMount)('F73 a disk that is full at the start is not taken for a 
   }
   const applied = await fleetkeeper(['apply', ...flags, '--yes']);
   expect(applied).toMatchObject({ code: 1, stderr: expect.stringMatching(/full|no space left/) });
+  expect(applied.stderr).toMatch(/make room|has room/);
   expect(applied.stderr).not.toMatch(/in use| {4}at /);
   const made = await fleetkeeper(['init', path.join(disk, 'new'), '--simulated']);
   expect(made).toMatchObject({ code: 1, stderr: expect.stringMatching(/^error: .*no space left/) });
@@ -239,7 +240,7 @@ test.each(damages)('F76 a state file that %s is refused by name, and left as it 
   for (const { code, stderr } of [...writers, ...(await Promise.all(readers))]) {
     expect(code).toBe(1);
     expect(stderr).toContain(state);
-    expect(stderr).toMatch(/restore it|is a SQLite database/);
+    expect(stderr).toContain('restore it');
   }
   expect(readFileSync(state).equals(damaged)).toBe(true);
   expect((await mutations()).length).toBe(before);

@@ -1,8 +1,16 @@
 import { execFileSync } from 'node:child_process';
-import { existsSync, fstatSync, readFileSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
+import {
+  existsSync,
+  fstatSync,
+  readFileSync,
+  statSync,
+  symlinkSync,
+  truncateSync,
+  writeFileSync,
+} from 'node:fs';
 import { DatabaseSync } from 'node:sqlite';
 import { describe, expect, test } from 'vitest';
-import { Sqlite, UserError } from '../../../src/base/index.ts';
+import { Sqlite, sqliteRemedy, UserError } from '../../../src/base/index.ts';
 import { temporaryFile } from '../../support/temporary.ts';
 
 const migrations = ['CREATE TABLE t (x TEXT) STRICT', 'ALTER TABLE t ADD COLUMN y TEXT'];
@@ -77,6 +85,37 @@ describe('a database', () => {
       message: expect.stringContaining(`can't open the database ${file}`),
       remedy: expect.stringContaining('check that the path is right'),
     }) as Error;
+
+  test('that is cut off can not be opened, and what to do is to restore it', () => {
+    const file = temporaryFile('a.db');
+    {
+      using database = opened(file);
+      database.migrate(migrations);
+      for (let at = 0; at < 200; at += 1)
+        database.run('INSERT INTO t (x) VALUES ($text)', { text: 'x'.repeat(500) });
+    }
+    truncateSync(file, 20_000);
+    for (const readOnly of [false, true])
+      expect(() => new Sqlite(file, { readOnly })).toThrow(
+        expect.objectContaining({
+          message: `can't open the database ${file}: database disk image is malformed`,
+          remedy: expect.stringMatching(/^it is damaged: restore it, with the files beside it/),
+        }),
+      );
+  });
+
+  test.each([
+    [5, /another process uses it: wait/],
+    [778, /check the disk/], // SQLITE_IOERR_WRITE
+    [11, /it is damaged: restore it/],
+    [267, /it is damaged: restore it/], // SQLITE_CORRUPT_VTAB
+    [13, /the disk is full: make room/],
+    [26, /it is damaged: restore it from a backup/],
+  ])('that SQLite refuses with %s has a remedy that fits', (errcode, remedy) => {
+    expect(sqliteRemedy(Object.assign(new Error('refused'), { errcode }))).toMatch(remedy);
+    expect(sqliteRemedy(Object.assign(new Error('refused'), { errcode: 14 }))).toBeUndefined();
+    expect(sqliteRemedy(new Error('of another kind'))).toBeUndefined();
+  });
 
   test('in a folder that is not there can not be opened, and what to do is told', () => {
     expect(() => new Sqlite('/nowhere/a.db')).toThrow(advised('/nowhere/a.db'));
