@@ -15,8 +15,8 @@
  *        └── failed ──> backing off (up to 60 s; 5 min for a rejected credential) ──> reading
  */
 import type { ControlApi, Outcome, wire } from '../api/index.ts';
-import { describeOutcome } from '../api/index.ts';
-import { backoffMs, SharedValues, type Clock, type Random, type Timer } from '../base/index.ts';
+import { describeOutcome, longPauseMs } from '../api/index.ts';
+import { backoffMs, rfc3339, SharedValues, type Clock, type Random, type Timer } from '../base/index.ts';
 import { entryOf, type BlockingReason, type ReasonOf, type ReasonWith } from '../reasons/index.ts';
 import type { Logger } from '../telemetry/index.ts';
 import { changedIds, hasVanished } from './account-changes.ts';
@@ -276,13 +276,12 @@ export class AccountInformer {
     this.#answered = undefined;
     if (this.#stopping.signal.aborted) return;
     if ('reason' in read) {
+      const { reason, outcome, message } = withPause(read, clock.wallMs());
       this.#pace.busy(clock.monotonicMs());
       this.#failures += 1;
-      this.#failure = { ...read, sinceMs: this.#failure?.sinceMs ?? clock.monotonicMs() };
-      logger.warn(
-        { outcome: read.outcome.kind, reason: read.reason, note: read.message },
-        'account read failed',
-      );
+      const sinceMs = this.#failure?.sinceMs ?? clock.monotonicMs();
+      this.#failure = { reason, outcome, message, sinceMs };
+      logger.warn({ outcome: outcome.kind, reason, note: message }, 'account read failed');
       onFailure(this.#failure);
       return;
     }
@@ -368,6 +367,15 @@ export class AccountInformer {
 export function isKeyHold(reason: BlockingReason): reason is KeyHold {
   const { accountUnread, kind } = entryOf(reason);
   return accountUnread === true && kind === 'held';
+}
+
+/** A pause that lasts is no fault of the network, and has an end. `nowMs`: Unix milliseconds, at which it was asked for. */
+function withPause(problem: ReadProblem, nowMs: number): ReadProblem {
+  const { outcome } = problem;
+  const pauseMs = outcome.kind === 'refused' && outcome.status === 429 ? (outcome.retryAfterMs ?? 0) : 0;
+  if (pauseMs < longPauseMs) return problem;
+  const message = `the API has asked to send nothing before ${rfc3339(nowMs + pauseMs)} (429 with Retry-After); the account can't be read until then`;
+  return { reason: 'ReadsRateLimited', outcome, message };
 }
 
 /** What a failed request to the account means for everything in it. */

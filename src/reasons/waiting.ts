@@ -279,6 +279,19 @@ export const waitsForOthers = {
     meaning: 'The account, or a list in it, cannot be read.',
     remedy: 'Check the address, the network, and whether the API works. Fleetkeeper continues by itself.',
   },
+  ReadsRateLimited: {
+    kind: 'waiting',
+    severity: 'warning',
+    whose: 'provider',
+    observed: 'no',
+    excuses: true,
+    accountUnread: true,
+    staysReady: true,
+    meaning:
+      'The API has refused to show the account because there were too many requests, and asked for a pause of 5 s or more.',
+    remedy:
+      'Wait: the message has its end, and heartbeats continue. If it lasts, lower `requests.perSecond` of the Account, or find out who else uses it.',
+  },
   CredentialMissing: {
     kind: 'waiting',
     severity: 'critical',

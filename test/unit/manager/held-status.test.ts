@@ -90,6 +90,23 @@ test('a service is shown as last observed while the API can not be reached', asy
   expect(shown(fleet)).toMatchObject({ ...running, ready: 'ApiUnreachable' });
 });
 
+test('while the API asks for a long pause of all reads, what is edited shows until when, and not that it is unreachable', async () => {
+  const fleet = await runningFleet();
+  fleet.api.on['GET /api/account'] = () => ({ status: 429, retryAfter: '1800' });
+  await fleet.clock.advance(60_000);
+  fleet.tell(desiredOf({ ...access, 'web.yaml': serviceDocument('web', ['command: [two]']) }));
+  await fleet.clock.advance(10_000);
+  expect(shown(fleet)).toMatchObject({ state: 'running', ready: 'ReadsRateLimited' });
+  const ready = () => fleet.store.record(web)?.status?.conditions.find(({ type }) => type === 'Ready');
+  const [, until = ''] =
+    /send nothing before (\S+) \(429 with Retry-After\)/.exec(ready()?.message ?? '') ?? [];
+  const leftMs = Date.parse(until) - fleet.clock.wallMs();
+  expect(ready()?.status).toBe('Unknown');
+  expect(leftMs).toBeGreaterThan(1_700_000);
+  expect(leftMs).toBeLessThan(1_800_000);
+  await fleet.manager.stop();
+});
+
 test('a document of an Account that breaks takes nothing from the services in it', async () => {
   const fleet = await runningFleet();
   fleet.tell(brokenAccount);
