@@ -273,7 +273,7 @@ export class Sqlite {
 const notOpened =
   'check that the path is right, that this user may write there, and that the file is a SQLite database';
 const failsOnDisk =
-  'check the disk: the system log has more. The file itself may be well, so keep it, and try again when the disk works';
+  'make room if the disk is full; otherwise check it, the system log has more. The file itself may be well: leave it as it is, and start again';
 
 /** By primary result code of SQLite. */
 const remedies: ReadonlyMap<number, string> = new Map([

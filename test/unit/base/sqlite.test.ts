@@ -106,7 +106,7 @@ describe('a database', () => {
 
   test.each([
     [5, /another process uses it: wait/],
-    [778, /check the disk/], // SQLITE_IOERR_WRITE
+    [778, /make room if the disk is full; otherwise check it/], // SQLITE_IOERR_WRITE
     [11, /it is damaged: restore it/],
     [267, /it is damaged: restore it/], // SQLITE_CORRUPT_VTAB
     [13, /the disk is full: make room/],
