@@ -3,6 +3,7 @@ import { z } from 'zod';
 import { parseRetryAfter, type Sensitive } from '../base/index.ts';
 import { Descriptions } from './descriptions.ts';
 import * as form from './field-forms.ts';
+import { noJson, redirectTo } from './foreign-answers.ts';
 import type { Outcome } from './outcome.ts';
 import { presentable, secretsOf } from './presentable.ts';
 import type { Reader } from './readers.ts';
@@ -45,6 +46,9 @@ export function readAnswer<Value>(
   }
   const secrets = [...(credential ? [credential.reveal()] : []), ...secretsOf(question.body)];
   if (reply.status >= 200 && reply.status < 300) {
+    if (body === undefined && text.trim() !== '') {
+      return { kind: 'unknown', reason: `a ${reply.status} that can't be read (${noJson(reply, secrets)})` };
+    }
     const isOpen = isJson && question.answer.mayHoldKey !== true;
     const shown = isOpen ? withoutKey(body, text, credential?.reveal()) : body;
     const counted = new Counted();
@@ -55,6 +59,9 @@ export function readAnswer<Value>(
       return { kind: 'unknown', reason: `a ${reply.status} that can't be read (${value.message})` };
     }
     return ofTheRightOne(value, question, reply.status);
+  }
+  if (reply.status >= 300 && reply.status < 400) {
+    return { kind: 'unknown', reason: redirectTo(reply, secrets) };
   }
   const error = readError(body);
   // A 408 shows only that the server stopped waiting, not how much it had read.

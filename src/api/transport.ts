@@ -32,6 +32,10 @@ export type HttpReply =
       readonly status: number;
       readonly retryAfter: string | undefined;
       readonly body: Body;
+      /** Headers that show what an answer is that can't be read. */
+      readonly contentType?: string | undefined;
+      readonly contentEncoding?: string | undefined;
+      readonly location?: string | undefined;
     }
   | { readonly kind: 'not-sent'; readonly reason: string }
   | { readonly kind: 'unknown'; readonly reason: string };
@@ -99,11 +103,14 @@ export function createTransport(
         dispatcher: gated(exchange.isHeartbeat ? heartbeats : ordinary, begin),
         signal,
       });
-      const retryAfter = response.headers['retry-after'];
+      const header = (name: string) => [response.headers[name]].flat()[0];
       return {
         kind: 'reply',
         status: response.statusCode,
-        retryAfter: Array.isArray(retryAfter) ? retryAfter[0] : retryAfter,
+        retryAfter: header('retry-after'),
+        contentType: header('content-type'),
+        contentEncoding: header('content-encoding'),
+        location: header('location'),
         body: await bytesOf(response.body, Number(response.headers['content-length'])),
       };
     } catch (error) {

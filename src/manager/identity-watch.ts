@@ -146,8 +146,10 @@ export class IdentityWatch implements IdentityCheck, CredentialTrust, AccountIde
     const heldSince = !hold && this.#options.hold();
     if (heldSince) return this.#absent(heldSince);
     if (verdict.kind === 'changed') {
-      this.#lastTrusted = undefined;
       if (own && before?.origin !== undefined) await this.#takeBack(before);
+      // It shows no other account: it shows none. The key that was trusted may still send heartbeats.
+      if (outcome.kind !== 'applied') return this.#identityRefused(outcome, verdict);
+      this.#lastTrusted = undefined;
       return this.#identityChanged(verdict);
     }
     const pin = pinAfter(verdict, pinned, origin);
@@ -210,6 +212,14 @@ export class IdentityWatch implements IdentityCheck, CredentialTrust, AccountIde
       message: `there is no API key for the account ${this.#options.account}: ${this.#options.keyRemedy()}`,
     };
     return { reason, outcome: { kind: 'not-sent', reason: message }, message };
+  }
+
+  #identityRefused(outcome: ReadProblem['outcome'], { pinned }: { readonly pinned: string }): ReadProblem {
+    const problem = readProblem(outcome);
+    const message =
+      `${problem.message}; so it is not known whether the API key of account ${this.#options.account} still belongs to the account ${pinned}, ` +
+      'and nothing is read, changed or deleted with it';
+    return { ...problem, message };
   }
 
   #identityChanged({ pinned, seen }: IdentityVerdict & { kind: 'changed' }): ReadProblem {

@@ -148,7 +148,13 @@ function stuckFor(
     return { kind: 'wait', reason: 'BudgetInvalid', message, recheckAfterMs };
   }
   if (budget.unseen > 0 && claim.micros > 0n) {
-    const message = `${noun}: nobody knows what is left of it, because ${budget.unseen} of its objects are in accounts that were not read yet: ${about.unreadOf(budget).join(', ')}`;
+    const unread = about.unreadOf(budget);
+    // The account may have been read, and its lists not.
+    const where =
+      unread.length > 0
+        ? `are in accounts that were not read yet: ${unread.join(', ')}`
+        : 'are missing in what their accounts show';
+    const message = `${noun}: nobody knows what is left of it, because ${budget.unseen} of its objects ${where}`;
     return { kind: 'wait', reason: 'AwaitingObservation', message };
   }
   const isBlocking = terms.unpriced === 'Block';

@@ -191,6 +191,7 @@ describe('an answer', () => {
       kind: 'reply',
       status: 503,
       retryAfter: '7',
+      contentType: 'application/json',
       body: bytes('down'),
     });
   });

@@ -206,15 +206,35 @@ test.each([
 });
 
 test.each([
-  ['nothing of it', shows({})],
-  ['that it may not be asked', refused(403)],
-  ['that there is no such thing', refused(404)],
-])('an API that shows %s is used without a pin, and not after it has shown more', async (_, outcome) => {
+  ['nothing of it', shows({}), 'IdentityChanged', 'now belongs to unknown'],
+  ['that it may not be asked', refused(403), 'ApiUnreachable', 'refused with 403 no: no; so it is not known'],
+  [
+    'that there is no such thing',
+    refused(404),
+    'ApiUnreachable',
+    'refused with 404 no: no; so it is not known',
+  ],
+])('an API that shows %s is used without a pin, and not after it has shown more', async (...given) => {
+  const [, outcome, reason, message] = given;
   identities.set('first', outcome);
   expect(await watch.check(signal)).toBeUndefined();
   expect([watch.current, watch.name]).toEqual([true, undefined]);
   await store.saveIdentityPin(account, { id: 'acme', emailDigest: undefined });
-  expect((await watch.check(signal))?.reason).toBe('IdentityChanged');
+  const problem = await watch.check(signal);
+  expect(problem).toMatchObject({ reason, message: expect.stringContaining(message) });
+  expect(problem?.message).toContain('acme');
+  expect(watch.current).toBe(false);
+});
+
+test('an account that is suspended is no other one: its key sends heartbeats, and is used again when it may be', async () => {
+  await watch.check(signal);
+  identities.set('first', refused(403));
+  const problem = await watch.check(signal);
+  expect(problem?.message).not.toMatch(/now belongs to|Put the right key back/);
+  expect([watch.current, watch.letsHeartbeats]).toEqual([false, true]);
+  identities.set('first', shows({ id: 'acme', emailVerified: true }));
+  expect(await watch.check(signal)).toBeUndefined();
+  expect(watch.current).toBe(true);
 });
 
 test('without a key nobody is asked', async () => {

@@ -65,10 +65,23 @@ const world: fc.Arbitrary<World> = fc.record({
   part: parts,
 });
 
-function ask({ each, part }: World, cost: Cost, replaces: boolean, tally?: Budget['tally']) {
+/** Objects in accounts that were not read, and the names of these. */
+interface Unseen {
+  readonly count: number;
+  readonly accounts: readonly string[];
+}
+
+function ask(
+  { each, part }: World,
+  cost: Cost,
+  replaces: boolean,
+  tally?: Budget['tally'],
+  unseen: Unseen = { count: 0, accounts: [] },
+) {
   const budgets = each.map((given, index) => {
     const budget = new Budget(objectKey('Budget', 'default', `b${index}`), given.terms, given.isBroken, 0);
     budget.tally = tally;
+    budget.unseen = unseen.count;
     return [budget, given.figures] as const;
   });
   const byBudget = new Map(budgets);
@@ -79,7 +92,7 @@ function ask({ each, part }: World, cost: Cost, replaces: boolean, tally?: Budge
       figures: (budget: Budget) => byBudget.get(budget) as BudgetFigures,
       coursesOf: () => [],
     },
-    about: { unreadOf: () => [], pricesMissingIn: () => ({ unknown: 0 }) },
+    about: { unreadOf: () => unseen.accounts, pricesMissingIn: () => ({ unknown: 0 }) },
     fleet: { store: { record: () => undefined } },
     clock: new ManualClock(),
   } as unknown as Options;
@@ -87,6 +100,24 @@ function ask({ each, part }: World, cost: Cost, replaces: boolean, tally?: Budge
 }
 
 const known = { basis: 'observed', unknown: [] } as const;
+
+test.each([
+  [
+    ['default/a', 'default/b'],
+    'because 2 of its objects are in accounts that were not read yet: default/a, default/b',
+  ],
+  [[], 'because 2 of its objects are missing in what their accounts show'],
+])('a budget of which objects are not seen waits for the accounts %j', (accounts, message) => {
+  const cost = { ...known, beforeMicros: 0n, afterMicros: 5n };
+  const shown = { burnMicros: 0n, reservedMicros: 0n, spentMicros: 0n, monthLeftMs: 1, balanceMicros: 1n };
+  const [terms0] = fc.sample(terms, 1);
+  const each = [{ terms: terms0 as BudgetTerms, figures: shown, isBroken: false }];
+  const gate = ask({ each, part: noPart }, cost, false, undefined, { count: 2, accounts });
+  expect(gate).toMatchObject({
+    reason: 'AwaitingObservation',
+    message: expect.stringMatching(`${message}$`),
+  });
+});
 
 describe('a budget', () => {
   test('refuses nothing that makes things cheaper, whatever it is about, and though its document is invalid (BI7)', () => {
