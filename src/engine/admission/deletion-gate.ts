@@ -195,13 +195,15 @@ export class DeletionGate {
     confirm: string,
   ): { readonly graceMs: number; readonly gate: Gate } {
     const { goneMs, partlyMs, whollyMs, lostMs } = this.#grace;
-    const content = snapshot.files?.get(file);
+    // In a cluster, somebody has deleted the object by its name.
+    if (!snapshot.files) return { graceMs: goneMs, gate: leaving(snapshot) };
+    const content = snapshot.files.get(file);
     if (content) {
       return content.documentCount > 0
         ? { graceMs: partlyMs, gate: shortened(file, partlyMs, confirm) }
         : { graceMs: whollyMs, gate: emptied(file, whollyMs, confirm) };
     }
-    if (isPair && snapshot.files) return { graceMs: lostMs, gate: withProtection(lostMs, confirm) };
+    if (isPair) return { graceMs: lostMs, gate: withProtection(lostMs, confirm) };
     const folder = lostFolder(file, snapshot);
     if (folder === undefined) return { graceMs: goneMs, gate: leaving(snapshot) };
     return snapshot.folders?.has(folder)
