@@ -151,8 +151,9 @@ export interface Correction {
   readonly isStill: boolean;
   /** The key of its last request. */
   readonly idempotencyKey: string;
-  /** How many of the requests were refused because something else was in the way. Absent: none. */
+  /** How many of them were refused as a conflict, and whether the last one was. Absent: none. */
   readonly refusals?: number | undefined;
+  readonly isRefused?: true | undefined;
 }
 
 /** What existed when a creation was first sent. */

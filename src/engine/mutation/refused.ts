@@ -56,7 +56,7 @@ export function recordRefused(
 
 function withRefusal({ corrections }: ObjectRecord, key: string): ObjectRecord['corrections'] {
   return corrections.map((each) =>
-    each.idempotencyKey === key ? { ...each, refusals: (each.refusals ?? 0) + 1 } : each,
+    each.idempotencyKey === key ? { ...each, refusals: (each.refusals ?? 0) + 1, isRefused: true } : each,
   );
 }
 

@@ -169,7 +169,8 @@ export class Backoffs {
     if (record.corrections.length === 0) return undefined;
     const { store, clock } = this.#options;
     const mark = correctionMark(step.action, store.digestKey);
-    const pause = correctionPause(record, mark, clock.wallMs());
+    const revision = 'revision' in step.action ? step.action.revision : undefined;
+    const pause = correctionPause(record, mark, revision, clock.wallMs());
     if (!pause) return undefined;
     const rest = { steps: [step], differences: step.differences, recheckAfterMs: pause.leftMs + 1 };
     return waitFor(keepsChangingReason, pause.message, {

@@ -40,8 +40,8 @@ export function withCorrection(record: ObjectRecord, sent: Sent, nowMs: number):
   const before = known.find(({ mark }) => mark === sent.mark);
   const others = known.filter((each) => each !== before);
   const isStill = before !== undefined && sent.revision !== undefined && before.revision === sent.revision;
-  const { count = 0, refusals } = before ?? {};
-  const refused = refusals === undefined ? {} : { refusals };
+  const { count, refusals } = inEffect(before, sent.revision);
+  const refused = refusals === 0 ? {} : { refusals };
   const now = { ...sent, generation, isStill, count: count + 1, at: nowMs, ...refused };
   return [...others, now].slice(-mostKept);
 }
@@ -53,16 +53,32 @@ export function withoutCorrection({ corrections }: ObjectRecord, key: string): r
     .filter(({ count }) => count > 0);
 }
 
+/** How often it was sent. A refused request has changed nothing if the revision has not moved since: every accepted change advances it (§2). */
+function inEffect(
+  before: Correction | undefined,
+  revision: number | undefined,
+): { readonly count: number; readonly refusals: number } {
+  const { count = 0, refusals = 0 } = before ?? {};
+  const isVoid = before?.isRefused === true && revision !== undefined && before.revision === revision;
+  return isVoid ? { count: count - 1, refusals: refusals - 1 } : { count, refusals };
+}
+
 export interface Pause {
   readonly leftMs: number;
   readonly message: string;
   readonly isReported: boolean;
 }
 
-/** Why it is not sent now. Undefined if it may be sent. */
-export function correctionPause(record: ObjectRecord, mark: string, nowMs: number): Pause | undefined {
-  const before = remembered(record, nowMs).find((each) => each.mark === mark);
-  if (!before) return undefined;
+/** Why it is not sent now. Undefined if it may be sent. `revision`: what it would be sent with. */
+export function correctionPause(
+  record: ObjectRecord,
+  mark: string,
+  revision: number | undefined,
+  nowMs: number,
+): Pause | undefined {
+  const sent = remembered(record, nowMs).find((each) => each.mark === mark);
+  if (!sent) return undefined;
+  const before = { ...sent, ...inEffect(sent, revision) };
   const leftMs = pauseMs(before) - elapsedMs(before.at, nowMs);
   if (leftMs <= 0) return undefined;
   const message = `${whatHappened(before)}; it is sent again after ${rfc3339(before.at + pauseMs(before))}`;
@@ -96,12 +112,10 @@ function whatHappened(correction: Correction): string {
     : `${what}: somebody else changes it, or the provider does. Find out who (\`fleetkeeper events\`), remove the field from the document, or set \`driftPolicy: Report\``;
 }
 
-function whatWasRefused({ action, count, isStill, revision }: Correction, refusals: number): string {
+function whatWasRefused({ action, count }: Correction, refusals: number): string {
   const often = refusals < count ? `${refusals} times` : 'each time';
   const what = `${action} was sent ${count} times within a short time, and the API refused it ${often} because something else was in the way`;
-  return isStill
-    ? `${what}. The revision (${revision}) has not moved meanwhile; ask the provider what it is`
-    : `${what}. The revision has moved since: the request may have been carried out all the same, or somebody else changes the thing at the same time (\`fleetkeeper events\`); if neither, ask the provider`;
+  return `${what}. The revision has moved since: the request may have been carried out all the same, or somebody else changes the thing at the same time (\`fleetkeeper events\`); if neither, ask the provider`;
 }
 
 function remembered({ corrections, generation }: ObjectRecord, nowMs: number): readonly Correction[] {
