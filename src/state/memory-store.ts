@@ -21,8 +21,8 @@ export interface StateIdentity {
   readonly epoch?: string | undefined;
 }
 
-/** What was left is forgotten that long before the newest of it. */
-export const keptLeftMs = 7 * 86_400_000;
+/** What was left is forgotten that long before the newest of it. Until then, no fleet takes it for a replica of its own. */
+export const keptLeftMs = 366 * 86_400_000;
 
 const none: readonly OwnerRevision[] = [];
 

@@ -7,7 +7,7 @@
  * | some: `Retain` left others when the document was removed, and it is back | those, until none retires that may be left, too |
  * | all                                                                      | others, once in each process and account: the state may be a backup from before they were made (a folder only) |
  */
-import { holdFor, waitFor, type Plan } from '../../engine/plan/index.ts';
+import { derivedUid, holdFor, waitFor, type Plan } from '../../engine/plan/index.ts';
 import { parseObjectKey } from '../../resources/index.ts';
 import type { Candidate } from './candidates.ts';
 import { foundInCluster, foundRoster, type FoundAgain } from './found.ts';
@@ -62,11 +62,17 @@ function madeSinceBackup(view: FleetView, candidates: readonly Candidate[], nowM
     const there = [...services].filter(({ state }) => state !== 'deleting');
     return [account, { services: there, volumes }] as const;
   });
-  const { roster, volumes } = others(view, foundRoster(fleet, key, new Map(alive), candidates, nowMs));
+  const found = others(view, foundRoster(fleet, key, new Map(alive), candidates, nowMs));
+  const roster = found.roster.filter(({ slot }) => !wasLeft(view, slot));
   const accounts = new Set(roster.map(({ place }) => place.account));
   for (const [account] of contents) if (!accounts.has(account)) fleet.searches.done(key, account);
   const slots = new Set(roster.map(({ slot }) => slot));
-  return { roster, volumes: volumes.filter(({ slot }) => slots.has(slot)) };
+  return { roster, volumes: found.volumes.filter(({ slot }) => slots.has(slot)) };
+}
+
+/** Somebody decided that it stays at the provider: a document of that name was removed with `Retain`. */
+function wasLeft({ fleet: { store }, key }: FleetView, slot: number): boolean {
+  return store.leftUntil(derivedUid(store.ownerName, replicaKey(key, slot))) !== undefined;
 }
 
 /** Of what was found, that of slots of which nothing is remembered. */
