@@ -52,8 +52,18 @@ export function sameContent(left: DesiredSnapshot, right: DesiredSnapshot): bool
     left.configMaps === right.configMaps &&
     left.cluster === right.cluster &&
     sameFiles(left, right) &&
+    sameFolders(left, right) &&
     (left.problems === right.problems || sameValue(left.problems, right.problems))
   );
+}
+
+/** One that is gone, or empty, shows what became of the documents in it. */
+export function sameFolders(
+  { folders: left }: Pick<DesiredSnapshot, 'folders'>,
+  { folders: right }: Pick<DesiredSnapshot, 'folders'>,
+): boolean {
+  if (!left || !right) return left === right;
+  return left.size === right.size && [...left].every((folder) => right.has(folder));
 }
 
 /** A changed comment counts, too: it shows that a file is still being edited. */

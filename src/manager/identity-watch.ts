@@ -216,17 +216,22 @@ export class IdentityWatch implements IdentityCheck, CredentialTrust, AccountIde
 
   #identityRefused(outcome: ReadProblem['outcome'], { pinned }: { readonly pinned: string }): ReadProblem {
     const problem = readProblem(outcome);
+    const accept = this.#howToAccept('unknown');
     const message =
       `${problem.message}; so it is not known whether the API key of account ${this.#options.account} still belongs to the account ${pinned}, ` +
-      'and nothing is read, changed or deleted with it';
+      `and nothing is read, changed or deleted with it. If this API does not show it any more, ${accept}`;
     return { ...problem, message };
   }
 
-  #identityChanged({ pinned, seen }: IdentityVerdict & { kind: 'changed' }): ReadProblem {
-    const { account, isDocument } = this.#options;
-    const accept = isDocument
+  #howToAccept(seen: string): string {
+    return this.#options.isDocument
       ? `annotate the Account with ${annotations.acceptIdentity}: "${seen}"`
       : `pass --accept-identity ${seen} once`;
+  }
+
+  #identityChanged({ pinned, seen }: IdentityVerdict & { kind: 'changed' }): ReadProblem {
+    const { account } = this.#options;
+    const accept = this.#howToAccept(seen);
     const message =
       `the API key of account ${account} belonged to the account ${pinned}, and now belongs to ${seen}: nothing is read, ` +
       `changed or deleted with it. Put the right key back. If ${seen} is meant, ${accept}; recorded things that are missing there then count as vanished`;

@@ -6,7 +6,7 @@
  * | an account           | the account, with what is not managed in it                                          |
  * | a namespace          | a Budget of all of the namespace                                                     |
  * | a label, or a fleet  | a Budget that selects just this label, in each namespace that the group is in now    |
- * | all                  | all accounts; of several Accounts with keys of one, the first                        |
+ * | all                  | all accounts; of several Accounts with keys of one, that which was counted for longest |
  *
  * Without such a count it is unknown, and nothing is divided among groups that nobody has counted.
  */
@@ -67,8 +67,9 @@ export function spentBy(
 
 /** Of all accounts. `count`: how many balances there are. */
 export function spentInAll(accounts: readonly AccountRow[], count: number): Spent {
-  const ofBalances = accounts.filter(({ sharesWith }) => sharesWith === null);
-  return ofBalances.length < count ? nothingCounted : sumOf(ofBalances);
+  const byBalance = Map.groupBy(accounts, ({ account, sharesWith }) => sharesWith ?? account);
+  const longest = [...byBalance.values()].map((rows) => rows.toSorted(byTime)[0]);
+  return longest.length < count ? nothingCounted : sumOf(longest);
 }
 
 function sumOf(parts: readonly (Counted | undefined)[]): Spent {

@@ -14,6 +14,7 @@ import { list, type ListedFile, type Listing, type Unlisted } from './listing.ts
 import { parseFile, refusedFile, type ParsedDocument, type ParsedFile } from '../parse.ts';
 import type { SecretsReading } from '../secrets/memory.ts';
 import { readSecrets, type SecretsDirectoryOptions } from '../secrets/secrets-directory.ts';
+import { sameFolders } from '../snapshots.ts';
 import type { DesiredSnapshot, Problem } from '../source.ts';
 
 /** How long a loss must last. */
@@ -210,11 +211,12 @@ export async function readFolder(
 function hasParts(
   last: Parts,
   files: readonly SourceFile[],
-  { unlisted }: Listing,
+  { unlisted, folders }: Listing,
   secrets: SecretsReading | undefined,
 ): boolean {
   return (
     last.secrets === secrets &&
+    sameFolders(last.snapshot, { folders: new Set(folders) }) &&
     last.isWhole &&
     unlisted.length === 0 &&
     last.files.length === files.length &&

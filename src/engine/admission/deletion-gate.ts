@@ -11,8 +11,8 @@
  * |---|---|---|
  * | is gone (or there are no files: a cluster) | `goneMs` | `Leaving` |
  * | is gone, with the folder that it was in (not the source itself) | `partlyMs` | `SourceIncomplete`, a wait |
- * | is gone, and the folder that it was in still exists, without any document | `lostMs` | `SourceIncomplete`, a hold |
- * | is gone, and so are an object and what protects it, at once | `lostMs` | `SourceIncomplete`, a hold |
+ * | is gone, and a folder that it was in still exists, without any document | `lostMs` | `SourceIncomplete`, a hold |
+ * | any, where an object is missing together with what protects it | `lostMs` at least | `SourceIncomplete`, a hold |
  * | exists, with other documents | `partlyMs` without a change of the file | `SourceIncomplete`, a wait |
  * | exists, without any document | `whollyMs` without a change of the file | `SourceIncomplete`, a hold |
  *
@@ -83,9 +83,16 @@ interface Missing {
   readonly digest: string | undefined;
 }
 
+interface Claim {
+  readonly graceMs: number;
+  readonly gate: Gate;
+}
+
 export class DeletionGate {
   readonly #grace: Grace;
   readonly #missing = new Map<ObjectKey, Missing>();
+  /** Those of the missing ones that left together with what protects them. One of the two may be taken as removed before the other. */
+  readonly #pairs = new Set<ObjectKey>();
   /** Removals in the window with their monotonic times. */
   #deletions: { readonly key: ObjectKey; readonly atMs: number }[] = [];
   #braked = false;
@@ -162,10 +169,10 @@ export class DeletionGate {
     /** By their grace period: objects that leave together are removed together. */
     const againAfterMs = new Map<number, number>();
     for (const record of missing) {
-      const isPair = protectedPairs.has(record.key);
+      if (protectedPairs.has(record.key)) this.#pairs.add(record.key);
       const { graceMs, gate } = massChangeAllowed()
         ? { graceMs: this.#grace.goneMs, gate: leaving(snapshot) }
-        : this.#claim(record, isPair, snapshot, confirm);
+        : this.#claim(record, snapshot, confirm);
       const untilMs = this.#since(record, snapshot, nowMs) + graceMs;
       if (untilMs > readAt(snapshot, nowMs)) {
         lingering.set(record.key, gate);
@@ -188,12 +195,15 @@ export class DeletionGate {
     return sinceMs;
   }
 
-  #claim(
-    { file }: ObjectRecord,
-    isPair: boolean,
-    snapshot: DesiredSnapshot,
-    confirm: string,
-  ): { readonly graceMs: number; readonly gate: Gate } {
+  #claim(record: ObjectRecord, snapshot: DesiredSnapshot, confirm: string): Claim {
+    const claim = this.#claimOfFile(record, snapshot, confirm);
+    const { lostMs } = this.#grace;
+    return this.#pairs.has(record.key) && claim.graceMs < lostMs
+      ? { graceMs: lostMs, gate: withProtection(lostMs, confirm) }
+      : claim;
+  }
+
+  #claimOfFile({ file }: ObjectRecord, snapshot: DesiredSnapshot, confirm: string): Claim {
     const { goneMs, partlyMs, whollyMs, lostMs } = this.#grace;
     // In a cluster, somebody has deleted the object by its name.
     if (!snapshot.files) return { graceMs: goneMs, gate: leaving(snapshot) };
@@ -203,12 +213,13 @@ export class DeletionGate {
         ? { graceMs: partlyMs, gate: shortened(file, partlyMs, confirm) }
         : { graceMs: whollyMs, gate: emptied(file, whollyMs, confirm) };
     }
-    if (isPair) return { graceMs: lostMs, gate: withProtection(lostMs, confirm) };
-    const folder = lostFolder(file, snapshot);
-    if (folder === undefined) return { graceMs: goneMs, gate: leaving(snapshot) };
-    return snapshot.folders?.has(folder)
-      ? { graceMs: lostMs, gate: emptiedFolder(folder, lostMs, confirm) }
-      : { graceMs: partlyMs, gate: goneFolder(folder, partlyMs, confirm) };
+    const lost = lostFolders(file, snapshot);
+    const [outermost] = lost;
+    if (outermost === undefined) return { graceMs: goneMs, gate: leaving(snapshot) };
+    const empty = lost.find((folder) => snapshot.folders?.has(folder));
+    return empty === undefined
+      ? { graceMs: partlyMs, gate: goneFolder(outermost, partlyMs, confirm) }
+      : { graceMs: lostMs, gate: emptiedFolder(empty, lostMs, confirm) };
   }
 
   /** The removals have been recorded. */
@@ -220,8 +231,9 @@ export class DeletionGate {
   }
 
   #forgetReturned(missing: readonly ObjectRecord[]): void {
-    if (this.#missing.size === 0) return;
+    if (this.#missing.size + this.#pairs.size === 0) return;
     const stillMissing = new Set(missing.map(({ key }) => key));
+    for (const key of this.#pairs) if (!stillMissing.has(key)) this.#pairs.delete(key);
     for (const key of this.#missing.keys()) {
       if (!stillMissing.has(key)) this.#missing.delete(key);
     }
@@ -293,15 +305,14 @@ function withProtection(graceMs: number, confirm: string): Gate {
   };
 }
 
-/** The innermost folder of the file, below the root, if no file in it has a document. */
-function lostFolder(file: string, { files = new Map() }: DesiredSnapshot): string | undefined {
-  const end = file.lastIndexOf('/');
-  if (end === -1) return undefined;
-  const folder = file.slice(0, end);
-  const remains = [...files].some(
-    ([other, { documentCount }]) => documentCount > 0 && other.startsWith(`${folder}/`),
+/** The folders of the file, below the root, in which no file has a document any more: the outermost first. */
+function lostFolders(file: string, { files = new Map() }: DesiredSnapshot): string[] {
+  const parts = file.split('/').slice(0, -1);
+  const folders = parts.map((_, index) => parts.slice(0, index + 1).join('/'));
+  return folders.filter(
+    (folder) =>
+      ![...files].some(([other, { documentCount }]) => documentCount > 0 && other.startsWith(`${folder}/`)),
   );
-  return remains ? undefined : folder;
 }
 
 function seconds(graceMs: number): string {

@@ -60,14 +60,14 @@ function withRefusal({ corrections }: ObjectRecord, key: string): ObjectRecord['
   );
 }
 
-/** That hidden fields were sent again counts, whatever the answer is: see revision-drift.ts of services. */
+/** That hidden fields were sent again counts, even if the answer is a conflict: see revision-drift.ts of services. */
 function resent(
   { refusal, generation }: ObjectRecord,
   { differences }: Step,
   { revision }: Target,
-  { status, code }: Refused,
+  { status, code, meaning }: Refused,
 ): Pick<Refusal, 'resent'> {
-  if (differences.some(({ revisionMoved }) => revisionMoved)) {
+  if (conflicts.has(meaning) && differences.some(({ revisionMoved }) => revisionMoved)) {
     return { resent: { revision, answer: `${status} ${code}` } };
   }
   return refusal?.generation === generation && refusal.resent ? { resent: refusal.resent } : {};

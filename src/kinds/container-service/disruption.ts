@@ -9,7 +9,8 @@
  * | a ProtectedTask, registered or not yet | the same                                                         |
  *
  * What is shown running or in error may be interrupted. A service that is shown paused or asleep has nothing to interrupt, unless a task is
- * declared for it, or heartbeats of its activity are accepted: reads may lag behind, and then it runs.
+ * registered in it, or heartbeats of its activity are accepted: reads may lag behind, and then it runs. A task that is only declared has not
+ * begun: what is changed together with it is changed before the start.
  *
  * A stale record still protects, and does not prove that the task finished (§4 rule 6). The contract does not show
  * the fields of an activity record, so everything protects that does not show that it is released.
@@ -36,10 +37,10 @@ const latestTimeMs = 8.64e15;
 
 /** Whether a patch, a resize or a stop may interrupt work in a service that reads show in this state. */
 export function mayInterrupt(
-  { declaredTasks, holdsActivity }: Pick<ServiceInputs, 'declaredTasks' | 'holdsActivity'>,
+  { holdsActivity }: Pick<ServiceInputs, 'holdsActivity'>,
   state: string | undefined,
 ): boolean {
-  return state === 'running' || state === 'error' || declaredTasks.length > 0 || holdsActivity();
+  return state === 'running' || state === 'error' || holdsActivity();
 }
 
 export function disruptionObstacle(

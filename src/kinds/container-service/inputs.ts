@@ -96,8 +96,8 @@ export interface ServiceInputs {
   /** The ProtectedTasks that protect it and are not over, for people; registered or not. */
   readonly declaredTasks: readonly string[];
   /**
-   * This process holds an activity in it, and no heartbeat is refused since the read that shows the service. The next heartbeat is sent at
-   * once if none was answered since then: to be asked only if something depends on it.
+   * A declared task is registered in it, or this process holds an activity in it, and no heartbeat is refused since the read that shows the
+   * service. The next heartbeat is sent at once if none was answered since then: to be asked only if something depends on it.
    */
   readonly holdsActivity: () => boolean;
   /** Undefined until they have been read for this pass. */

@@ -6,7 +6,7 @@ import type { AccountHandle, View } from '../../engine/index.ts';
 import { parseObjectKey, type ContainerServiceSpec, type ServiceState } from '../../resources/index.ts';
 import type { ObjectRecord } from '../../state/index.ts';
 import { accessValues, registryView } from '../image-registry/view.ts';
-import { declaredTasks } from '../protected-task/tasks.ts';
+import { declaredTasks, hasRegisteredTask } from '../protected-task/tasks.ts';
 import { templateView } from '../service-template/view.ts';
 import { desiredEnvironment } from './desired-environment.ts';
 import { newestReading } from './draining.ts';
@@ -77,7 +77,7 @@ export function serviceLook(view: ServiceView): ServiceLook {
     gates: view.gates({ region, geography, gpuCount: resources?.gpuCount ?? 0 }),
     driftBrake: view.driftBrake(),
     declaredTasks: declaredTasks(fleet, key, clock.wallMs()),
-    holdsActivity: () => holdsActivity(view),
+    holdsActivity: () => hasRegisteredTask(fleet, key) || holdsActivity(view),
     ...activitiesOf(view),
     observedAt: snapshot && clock.wallMs() - (clock.monotonicMs() - snapshot.startedAtMs),
     mayAppear: mayAppear(view),

@@ -37,6 +37,14 @@ export function declaredTasks(fleet: Fleet, service: ObjectKey, nowMs: number): 
   });
 }
 
+/** A declared task has an activity in it that was not released. */
+export function hasRegisteredTask(fleet: Fleet, service: ObjectKey): boolean {
+  return referringOf(fleet.snapshot.objects, 'ProtectedTask', service).some(({ key }) => {
+    const { registration, releasedAt }: TaskState = fleet.store.record(key)?.kind ?? {};
+    return registration !== undefined && releasedAt === undefined;
+  });
+}
+
 /** The state of the Job that a task lasts as long as. `running` for a task without one. */
 export function jobOf(fleet: Fleet, record: ObjectRecord): JobState {
   const name = fleet.planned(record, 'ProtectedTask').spec.until?.jobRef?.name;

@@ -16,6 +16,7 @@ import type { FleetLook, FleetView } from './look.ts';
 import { accountOf } from './markets.ts';
 import { scaledAsFound } from './number-found.ts';
 import { replicaKey } from './roster.ts';
+import { documentAt } from './slots-seen.ts';
 
 type RosterSeen = Pick<FleetInputs, 'state' | 'isFound' | 'numberIsLost'> & Pick<FleetLook, 'unread'>;
 
@@ -30,7 +31,9 @@ export function rosterSeen(view: FleetView, candidates: readonly Candidate[], no
   const roster = bySlot([...(known.roster ?? []), ...found.roster]);
   const volumes = bySlot([...(known.volumes ?? []), ...found.volumes]);
   const isOutdated = !isSearched && found.roster.length > 0;
-  const scaled = isNew || isOutdated ? scaledAsFound(view, roster.length) : undefined;
+  const wanted = roster.filter(({ phase }) => phase === 'wanted').length;
+  const given = isNew || isOutdated ? scaledAsFound(view, wanted) : undefined;
+  const scaled = given && [...(known.scaled ?? []).filter(({ until }) => until !== undefined), ...given];
   const isLeaving = deleting || known.roster?.some(({ phase }) => phase === 'retiring');
   return {
     state: {
@@ -63,7 +66,10 @@ function madeSinceBackup(view: FleetView, candidates: readonly Candidate[], nowM
     return [account, { services: there, volumes }] as const;
   });
   const found = others(view, foundRoster(fleet, key, new Map(alive), candidates, nowMs));
-  const roster = found.roster.filter(({ slot }) => !wasLeft(view, slot));
+  const documentOf = documentAt(view);
+  const roster = found.roster.filter(
+    ({ slot }) => !wasLeft(view, slot) && documentOf(replicaKey(key, slot)) === undefined,
+  );
   const accounts = new Set(roster.map(({ place }) => place.account));
   for (const [account] of contents) if (!accounts.has(account)) fleet.searches.done(key, account);
   const slots = new Set(roster.map(({ slot }) => slot));

@@ -118,6 +118,18 @@ describe('a folder is watched', () => {
     expect(seen.every((snapshot) => names(snapshot).join() === 'a')).toBe(true);
   });
 
+  test('a folder that is emptied, and one that is removed then, are seen for what they are', async () => {
+    write('web.yaml', service('web'));
+    write('team/worker.yaml', service('worker'));
+    const { first, until } = await watchFolder();
+    expect([...(first.folders ?? [])]).toEqual(['team']);
+    rmSync(join(folder, 'team/worker.yaml'));
+    const emptied = await until(({ objects }) => objects.size === 1);
+    expect([...(emptied.folders ?? [])]).toEqual(['team']);
+    rmSync(join(folder, 'team'), { recursive: true });
+    await until(({ folders }) => folders?.size === 0);
+  });
+
   test('a mounted ConfigMap that is swapped is seen', async () => {
     write('..v1/a.yaml', service('a'));
     symlinkSync('..v1', join(folder, '..data'));

@@ -317,6 +317,18 @@ describe('a folder below the source', () => {
     expect(marked()).toEqual(['a']);
   });
 
+  test('whose folders are gone with what was mounted above them counts as one that is not mounted', async () => {
+    const deep = { 'prod/eu/web.yaml': serviceDocument('a') };
+    await admit(others, deep, ['prod', 'prod/eu']);
+    expect((await admit(others, {}, ['prod'])).lingering.get(keyOf('a'))).toMatchObject({
+      kind: 'hold',
+      message: expect.stringMatching(/^the folder prod still exists/),
+    });
+    await clock.advance(grace.lostMs - 1);
+    await admit(others, {}, ['prod']);
+    expect(marked()).toEqual([]);
+  });
+
   test('that still has another document loses a file as the source does', async () => {
     const both = { ...file, 'team/deeper/other.yaml': serviceDocument('b') };
     await admit(others, both, ['team', 'team/deeper']);
@@ -362,6 +374,24 @@ describe('a service that leaves together with the task that protects it', () => 
     expect(marked()).toEqual([]);
     await clock.advance(1);
     await admit(['x', 'y']);
+    expect(marked()).toEqual(['a', 'epoch']);
+  });
+
+  test('is kept as long where one of the two was in a file that still has others', async () => {
+    const shared = serviceDocument('z');
+    await admit(['x', 'y'], {
+      'shared.yaml': [shared, serviceDocument('a')].join('---\n'),
+      'epoch.yaml': task,
+    });
+    const gone = { 'shared.yaml': shared };
+    await admit(['x', 'y'], gone);
+    for (const waitMs of [graceMs, grace.partlyMs, grace.lostMs - grace.partlyMs - graceMs - 1]) {
+      await clock.advance(waitMs);
+      await admit(['x', 'y'], gone);
+      expect(marked()).toEqual([]);
+    }
+    await clock.advance(1);
+    await admit(['x', 'y'], gone);
     expect(marked()).toEqual(['a', 'epoch']);
   });
 

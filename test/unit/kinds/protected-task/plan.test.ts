@@ -200,11 +200,11 @@ describe('what a task protects', () => {
   test('so does one of a service that reads show paused or asleep: reads may be wrong', () => {
     const change = { before: aSpec(), spec: aSpec({ image, desiredState: 'Stopped' }) };
     for (const service of asleep) {
-      const world = { ...change, service, declaredTasks: ['epoch 7'] };
+      const world = { ...change, service, declaredTasks: ['epoch 7'], holdsActivity: true };
       expect(said(servicePlan(world))).toBe('wait Protected');
       const first = service.state === 'paused' ? 'patch-service' : 'stop-service';
       expect(stepsOf(servicePlan(world))[0]).toBe(first);
-      expect(servicePlan({ ...world, declaredTasks: [] }).kind).toBe('act');
+      expect(servicePlan({ ...world, declaredTasks: [], holdsActivity: false }).kind).toBe('act');
       const always = { ...change.spec, disruption: 'Always' } as const;
       expect(servicePlan({ ...world, spec: always })).toMatchObject({
         kind: 'act',
@@ -216,7 +216,8 @@ describe('what a task protects', () => {
   });
 
   test('a paused service is started under a task, and what would change it waits behind the start', () => {
-    const world = { before: aSpec(), service: aService({ state: 'paused' }), declaredTasks: ['epoch'] };
+    const service = aService({ state: 'paused' });
+    const world = { before: aSpec(), service, declaredTasks: ['epoch'], holdsActivity: true };
     const planned = servicePlan({ ...world, spec: aSpec({ image }) });
     expect([said(planned), stepsOf(planned)]).toEqual([
       'start-service (Drift)',
@@ -224,6 +225,13 @@ describe('what a task protects', () => {
     ]);
     const edited = { ...world, spec: aSpec({ image, disruption: 'Always' }) };
     expect(stepsOf(servicePlan(edited))[0]).toBe('patch-service');
+  });
+
+  test('what is declared together with a task is changed before the start: the task has not begun', () => {
+    const service = aService({ state: 'paused' });
+    const world = { before: aSpec(), service, declaredTasks: ['epoch'], spec: aSpec({ image }) };
+    expect(stepsOf(servicePlan(world))).toEqual(['patch-service', 'start-service']);
+    expect(servicePlan(world).kind).toBe('act');
   });
 
   test('without a task, heartbeats that are accepted call for a look at the activities', () => {
