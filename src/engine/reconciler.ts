@@ -391,8 +391,7 @@ export class Reconciler {
     const { fleet, money, capacity, readiness, measurements, registrations } = this.#options;
     const { readings, searches } = fleet;
     const own = [this.#backoffs, this.#readConsistency, this.#waits, this.#exchanges, this.#creations];
-    this.driftWatch.forget(key);
-    const others = [this.#absenceProofs, this.#errorReasons, money, capacity, registrations];
+    const others = [this.driftWatch, this.#absenceProofs, this.#errorReasons, money, capacity, registrations];
     for (const memory of [...own, ...others, readings, searches]) memory.forget(key);
     this.#settlement.end(key);
     readiness.unwatch(key);

@@ -79,7 +79,7 @@ export function fleetLook(given: FleetView): FleetLook {
   const nowMs = clock.wallMs();
   const shed = given.money.shedFor(key);
   const candidates = candidatesOf(given.object.spec);
-  const { state, isFound, numberIsLost, unread } = rosterSeen(given, candidates, nowMs);
+  const { state, isFound, numberIsLost, unread } = rosterSeen(given, candidates, nowMs, documentAt(given));
   const { roster, volumes: kept = [] } = state;
   const volumes = volumesSeen(given, kept, roster, isFound, documentAt(given));
   const revisions = given.store.revisions(key);

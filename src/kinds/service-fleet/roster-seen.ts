@@ -8,7 +8,7 @@
  * | all                                                                      | others, once in each process and account: the state may be a backup from before they were made (a folder only) |
  */
 import { derivedUid, holdFor, waitFor, type Plan } from '../../engine/plan/index.ts';
-import { parseObjectKey } from '../../resources/index.ts';
+import { parseObjectKey, type ObjectKey } from '../../resources/index.ts';
 import type { Candidate } from './candidates.ts';
 import { foundInCluster, foundRoster, type FoundAgain } from './found.ts';
 import type { FleetInputs } from './inputs.ts';
@@ -16,18 +16,23 @@ import type { FleetLook, FleetView } from './look.ts';
 import { accountOf } from './markets.ts';
 import { scaledAsFound } from './number-found.ts';
 import { replicaKey } from './roster.ts';
-import { documentAt } from './slots-seen.ts';
 
 type RosterSeen = Pick<FleetInputs, 'state' | 'isFound' | 'numberIsLost'> & Pick<FleetLook, 'unread'>;
 
-export function rosterSeen(view: FleetView, candidates: readonly Candidate[], nowMs: number): RosterSeen {
+/** `documentOf`: where a document is that has this name (slots-seen.ts). */
+export function rosterSeen(
+  view: FleetView,
+  candidates: readonly Candidate[],
+  nowMs: number,
+  documentOf: (key: ObjectKey) => string | undefined,
+): RosterSeen {
   const { left, ...known } = view.record.kind;
   const { deleting } = view.object;
   const isNew = known.roster === undefined;
   const isSearched = isNew || (left === true && !deleting);
   const found = isSearched
     ? others(view, findAgain(view, candidates, nowMs))
-    : madeSinceBackup(view, candidates, nowMs);
+    : madeSinceBackup(view, candidates, nowMs, documentOf);
   const roster = bySlot([...(known.roster ?? []), ...found.roster]);
   const volumes = bySlot([...(known.volumes ?? []), ...found.volumes]);
   const isOutdated = !isSearched && found.roster.length > 0;
@@ -53,7 +58,12 @@ export function rosterSeen(view: FleetView, candidates: readonly Candidate[], no
  * What carries the marks of this fleet, and neither its roster nor a record has it: it was made after the state file was copied. Without that, others
  * would be made in its place. Once none is found in an account, this process has made or removed whatever appears there later.
  */
-function madeSinceBackup(view: FleetView, candidates: readonly Candidate[], nowMs: number): FoundAgain {
+function madeSinceBackup(
+  view: FleetView,
+  candidates: readonly Candidate[],
+  nowMs: number,
+  documentOf: (key: ObjectKey) => string | undefined,
+): FoundAgain {
   const { fleet, key } = view;
   if (fleet.snapshot.cluster) return { roster: [], volumes: [] };
   const contents = [...contentsOf(view, candidates)].filter(
@@ -66,7 +76,6 @@ function madeSinceBackup(view: FleetView, candidates: readonly Candidate[], nowM
     return [account, { services: there, volumes }] as const;
   });
   const found = others(view, foundRoster(fleet, key, new Map(alive), candidates, nowMs));
-  const documentOf = documentAt(view);
   const roster = found.roster.filter(
     ({ slot }) => !wasLeft(view, slot) && documentOf(replicaKey(key, slot)) === undefined,
   );
