@@ -168,13 +168,13 @@ function untilNow(before: Tally, read: TallyRead, timeZone: string): Tally {
   const today = days.get(date);
   if (today !== undefined) {
     const rest = before.burnMicros * BigInt(until - read.at);
-    days.set(date, today > rest ? today - rest : 0n);
+    days.set(date, today > rest ? storable(today - rest) : 0n);
   }
   const spent = [...days].reduce((sum, [each, amount]) => (monthOf(each) === month ? sum + amount : sum), 0n);
   const kept = { ...before, ...read, month, spent: storable(spent), days, jump: undefined };
   if (month < before.month) return { ...kept, since: read.at, estimated: 0n, unattributed: 0n };
   const taken = before.spent > spent ? before.spent - spent : 0n;
-  const estimated = before.estimated > taken ? before.estimated - taken : 0n;
+  const estimated = before.estimated > taken ? storable(before.estimated - taken) : 0n;
   const unattributed = before.balanceMicros === undefined ? 0n : storable(before.unattributed + taken);
   return { ...kept, since: Math.min(before.since, read.at), estimated, unattributed };
 }
