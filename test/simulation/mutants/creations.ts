@@ -59,7 +59,7 @@ export const creations: readonly Mutant[] = [
     breaks: 'what an object left is looked for in reads from before it could be shown',
     foundBy: ['S1'],
     crowd: 'small',
-    seed: 500_181,
+    seed: 500_753,
     patch: () => replaced(LeftBehind.prototype, 'shownByMs', () => () => Number.NEGATIVE_INFINITY),
   },
   {
