@@ -89,7 +89,7 @@ export const money: readonly Mutant[] = [
     breaks: 'a balance waits for the lists that are read beside the account',
     foundBy: ['S15'],
     crowd: 'small',
-    seed: 198,
+    seed: 599,
     patch: () => {
       const { prototype } = AccountInformer;
       const original = Object.getOwnPropertyDescriptor(prototype, 'balanceMicros');
