@@ -168,23 +168,27 @@ testInFolder(
   async () => {
     const { plane, fleet } = await world();
     const documents = [service('trainer'), task('epoch', { serviceRef: { name: 'trainer' } })];
-    await fleet.write('team/trainer.yaml', documents);
+    await fleet.write('trainer.yaml', documents);
     fleet.run('--file-grace', '10s');
     await fleet.until('ProtectedTask/epoch', 'Ready', 'True', 'Held');
     await plane.forgetRequests();
-    const back = async () => {
-      await fleet.write('team/trainer.yaml', documents);
+    const back = async (file: string) => {
+      await fleet.write(file, documents);
       await fleet.until('ProtectedTask/epoch', 'Ready', 'True', 'Held');
       await fleet.untilReady(3);
     };
-    await fleet.remove('team/trainer.yaml');
+    await fleet.remove('trainer.yaml');
     expect(
       (await fleet.until('ContainerService/trainer', 'Stalled', 'True', 'SourceIncomplete')).message,
     ).toMatch(/the task that protects it have left the source together.*50 s/);
-    await back();
+    await back('team/trainer.yaml');
+    await fleet.remove('team/trainer.yaml');
+    expect((await fleet.until('ProtectedTask/epoch', 'Stalled', 'True', 'SourceIncomplete')).message).toMatch(
+      /the folder team still exists, but has no document.*50 s/,
+    );
     await fleet.remove('team');
-    await fleet.until('ProtectedTask/epoch', 'Stalled', 'True', 'SourceIncomplete');
-    await back();
+    await fleet.until('ContainerService/trainer', 'Stalled', 'True', 'SourceIncomplete');
+    await back('team/trainer.yaml');
     const changes = (await plane.requests()).filter(
       (request) => isMutation(request) && !request.path.endsWith('/heartbeat'),
     );
