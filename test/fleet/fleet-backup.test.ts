@@ -7,6 +7,7 @@ import {
   account,
   createFleet,
   folderOf,
+  service,
   task,
   testInFolder,
   type Fleet,
@@ -91,4 +92,19 @@ testInFolder('what a process has removed itself is not found again', async () =>
   await eventually('one to be left', async () => (await services()).length === 1);
   await fleet.write('llm.yaml', [fleetOf('llm', { replicas: 2, drain: { graceSeconds: 0 } })]);
   await eventually('two', async () => (await services()).length === 2);
+});
+
+testInFolder('what a document left long ago under the name of a replica stays at the provider', async () => {
+  const { fleet, services } = await world({ replicas: 1 });
+  // A service counts as old after twelve settle windows.
+  const apply = () => fleetkeeper(['apply', ...fleet.flags, '--yes', '--settle', '50ms', '--stable', '1s']);
+  await fleet.write('own.yaml', [service('llm-1', { deletionPolicy: 'Retain' })]);
+  // The fleet is held as long as there is a document with the name of a replica.
+  expect((await apply()).code).toBe(1);
+  const before = await services();
+  expect(before.map(([name]) => name)).toEqual(['llm-0', 'llm-1']);
+  await fleet.remove('own.yaml');
+  expect((await apply()).code).toBe(0);
+  expect((await apply()).code).toBe(0);
+  expect(await services()).toEqual(before);
 });

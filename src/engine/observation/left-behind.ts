@@ -1,7 +1,8 @@
 /**
  * What objects leave at the provider (`deletionPolicy: Retain`) shortly after they created it. In a folder, another object of the same name has
  * the same mark, and finds it by that. But reads may lag behind. Until then, an account read that lacks the mark proves nothing, and a creation
- * would make a second one. The time is saved with the removal, because the next process may be the one that creates.
+ * would make a second one. The time is saved with the removal, because the next process may be the one that creates. It is saved of what reads
+ * have long shown, too: a fleet takes nothing for its own that somebody left at the provider (roster-seen.ts).
  */
 import type { Clock } from '../../base/index.ts';
 import type { ObjectRecord, StateStore } from '../../state/index.ts';
@@ -26,15 +27,16 @@ export class LeftBehind {
   }
 
   /**
-   * The object is about to be forgotten. `rule`: when the absence of what it leaves would be proven. Returns the time to save
-   * with the removal, in Unix milliseconds; undefined when reads show everything by now.
+   * The object is about to be forgotten. `rule`: when the absence of what it leaves would be proven; undefined when its account is gone.
+   * Returns the time to save with the removal, in Unix milliseconds: now, when reads show everything.
    */
-  leave({ uid }: ObjectRecord, { notBeforeMs }: AbsenceRule): number | undefined {
+  leave({ uid }: ObjectRecord, rule: AbsenceRule | undefined): number {
     const nowMs = this.#clock.monotonicMs();
     for (const [each, shownByMs] of this.#shownByMs) {
       if (nowMs - shownByMs > keptMs) this.#shownByMs.delete(each);
     }
-    if (notBeforeMs <= nowMs) return undefined;
+    const { notBeforeMs = nowMs } = rule ?? {};
+    if (notBeforeMs <= nowMs) return this.#clock.wallMs();
     this.#shownByMs.set(uid, notBeforeMs);
     return this.#clock.wallMs() + Math.min(notBeforeMs - nowMs, keptMs);
   }

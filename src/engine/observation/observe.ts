@@ -239,8 +239,8 @@ export class AbsenceProofs {
   }
 
   /** The object leaves its thing at the provider, and is about to be forgotten. See `LeftBehind.leave`. */
-  leave(record: ObjectRecord, account: AccountHandle | undefined): number | undefined {
-    return account && this.left.leave(record, this.#options.creations.absenceRule(record, account));
+  leave(record: ObjectRecord, account: AccountHandle | undefined): number {
+    return this.left.leave(record, account && this.#options.creations.absenceRule(record, account));
   }
 
   /** A preview sends nothing, so one observation is sufficient. */
