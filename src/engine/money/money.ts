@@ -226,18 +226,20 @@ export class Money {
       : this.reservations.carried(key);
   }
 
-  /** The outcome of the request that the reservation was for. */
+  /** The outcome of the request that the reservation was for. A creation that may still take effect may still cost money. */
   answered(key: ObjectKey, outcome: 'applied' | 'not-applied' | 'refused' | 'not-sent' | 'unknown'): void {
+    const isInDoubt = this.#options.store.record(key)?.creationInDoubt !== undefined;
     if (outcome === 'applied') this.reservations.heard(key, this.#options.clock.monotonicMs());
-    else if (outcome !== 'unknown') this.reservations.endUnheard(key);
+    else if (outcome !== 'unknown' && !isInDoubt) this.reservations.endUnheard(key);
   }
 
   /** A thing that is certainly absent costs nothing. */
   observed(pass: Pass): void {
     const observation = pass.observation();
-    const { key } = pass.record();
+    const { key, creationInDoubt } = pass.record();
     const isAbsent = observation.kind === 'absent' && observation.confirmed;
-    if (isAbsent && !this.#options.store.openIntent(key)) this.reservations.absent(key);
+    const mayAppear = creationInDoubt !== undefined || this.#options.store.openIntent(key) !== undefined;
+    if (isAbsent && !mayAppear) this.reservations.absent(key);
   }
 
   /** Records which objects wait for money. */

@@ -2,6 +2,7 @@
  * What requests add to the hourly cost, until a snapshot shows it (S15).
  *
  *     (none) ── take: before the intent is saved ──> open ── refused, not sent, not applied ──> (none)
+ *                                                     │  ├── the same of a creation that may still take effect (creations.ts): still open
  *                                                     │  └── outcome unknown, restart: still open
  *                                   answered, or settled as applied
  *                                                     v
@@ -17,6 +18,7 @@
  *
  * An answered request whose price never appears is given up after `patienceMs`, unless its thing is shown as being made, with a price of 0.
  */
+import { isCreation } from '../../actions/index.ts';
 import type { wire } from '../../api/index.ts';
 import type { AccountSnapshot } from '../../observed/index.ts';
 import {
@@ -304,13 +306,14 @@ function unpriced({ basis, asked }: Pick<Cost, 'basis' | 'asked'>): Pick<IntentE
 /** The reservation of an intent of an earlier process. */
 function reservationOf(
   record: ObjectRecord,
-  { estimate, outcome }: Intent,
+  { estimate, outcome, action }: Intent,
   startedAtMs: number,
 ): Reservation | undefined {
-  const { key, account, deletionRequestedAt } = record;
+  const { key, account, deletionRequestedAt, creationInDoubt } = record;
   if (!estimate || account === undefined) return undefined;
   const { estimateMicros, basis, unknown, of } = estimate;
-  const isOpen = outcome === 'pending' || outcome === 'unknown';
+  const mayAppear = creationInDoubt !== undefined && isCreation(action);
+  const isOpen = outcome === 'pending' || outcome === 'unknown' || mayAppear;
   if (!isOpen && outcome !== 'applied' && of !== 'earlier') return undefined;
   if (of === 'creation-to-follow' && deletionRequestedAt !== undefined) return undefined;
   // Somebody may have edited the status that holds it.

@@ -220,13 +220,14 @@ export class Creations {
     const isResolved = word?.idempotencyKey === unresolved.idempotencyKey;
     if (isResolved && word.applied && word.id !== undefined) {
       if (pass.claim(word.id) !== undefined) return undefined;
-      await this.#close(record, { externalId: word.id, unproven: false, deletedByUs: false });
+      await this.#close(record, true, { externalId: word.id, unproven: false, deletedByUs: false });
       // The observation is older than that decision, so a second thing could be created.
       return waitFor('AwaitingObservation', 'an operator has resolved the outcome; observing again');
     }
     const showsMarks = this.candidates(pass).length === 0;
     const isOver = observation.kind === 'absent' && showsMarks && this.#isOver(key, account);
-    if (observation.kind === 'present' || isOver || isResolved) await this.#close(record, {});
+    const isThere = observation.kind === 'present';
+    if (isThere || isOver || isResolved) await this.#close(record, isThere);
     return undefined;
   }
 
@@ -246,15 +247,12 @@ export class Creations {
     if (isOfCreation && seen?.id !== id) this.#answered.set(key, { id, atMs: clock.monotonicMs() });
   }
 
-  async #close(record: ObjectRecord, more: Partial<ObjectRecord>): Promise<void> {
+  async #close(record: ObjectRecord, happened: boolean, more: Partial<ObjectRecord> = {}): Promise<void> {
     this.#unknownSinceMs.delete(record.key);
     this.#sent.delete(record.key);
-    await this.#options.store.save({
-      ...record,
-      ...more,
-      creationInDoubt: undefined,
-      beforeCreation: undefined,
-    });
+    const { store, money } = this.#options;
+    await store.save({ ...record, ...more, creationInDoubt: undefined, beforeCreation: undefined });
+    money.answered(record.key, happened ? 'applied' : 'not-applied');
   }
 
   #isOver(key: ObjectKey, account: AccountHandle): boolean {

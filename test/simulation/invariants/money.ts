@@ -2,7 +2,7 @@
  * S15: nothing that costs more is asked for unless the balance, read a minute ago or later, less an hour of all that is in flight, stays at or
  * above the floor.
  *
- *     sent ──> in flight ── refused, not sent, shown not to have happened ──> over
+ *     sent ──> in flight ── refused, not sent, shown not to have happened ──> over; a creation, only when it can't take effect any more
  *                  └── an account read begun after the answer shows it with its price ──> over
  *
  * What a request costs is what the provider of the simulation charges (`prices`), whatever the manager believes. A price that this life of the
@@ -16,7 +16,7 @@
  * the next process reserves it, too. An intent whose price nobody knows has it in the list of what is unknown.
  */
 import type { ObjectKey } from '../../../src/resources/index.ts';
-import type { Intent } from '../../../src/state/index.ts';
+import type { Intent, IntentOutcome } from '../../../src/state/index.ts';
 import { providerPrices } from '../plane.ts';
 import { belongs, budgetKey, budgetNames, charged, documentsAt } from '../budgets.ts';
 import type { BudgetEdit } from '../script.ts';
@@ -30,6 +30,8 @@ const arrivingMs = 50;
 
 /** For so long the room of what is lost is kept. */
 const keptMs = 3_600_000;
+
+const withoutCompute = new Set(['paused', 'sleeping', 'deleting']);
 
 /** What is asked for, and what it adds to the charges of an hour. */
 interface Increase {
@@ -99,7 +101,9 @@ class Knowledge {
     if (path === '/api/catalog' && body.regions.some((region: Json) => region.prices !== undefined))
       this.#hasCatalog = true;
     if (path !== '/api/account') return;
-    for (const { region, resources } of body.services) this.#shapes.add(computeShape(region, resources));
+    // What a service that does not run shows is no price of one that does.
+    for (const { region, resources, state } of body.services)
+      if (!withoutCompute.has(state)) this.#shapes.add(computeShape(region, resources));
     for (const { region } of body.volumes) this.#shapes.add(storageShape(region));
   }
 
@@ -149,7 +153,7 @@ function knownBudgets(view: View): KnownBudget[] {
   });
 }
 
-const withoutCompute = new Set(['paused', 'sleeping', 'deleting']);
+const withoutEffect: ReadonlySet<IntentOutcome> = new Set(['refused', 'not-sent', 'not-applied']);
 
 /** What certainly counts for the budget, by the rule of burn. */
 function burnFor(view: View, about: BudgetEdit, all: ReturnType<typeof charged>): number {
@@ -291,7 +295,8 @@ export const s15Money: Invariant = (view) => {
     received({ path, key = '', sentAtMs }, { verdict, body }) {
       const each = inFlight.get(key);
       if (each) each.heardAtMs ??= view.nowMs;
-      if (each && (verdict === 'rejected' || verdict === 'not-sent')) inFlight.delete(key);
+      const isInDoubt = each?.object && view.disk.record(each.object)?.creationInDoubt !== undefined;
+      if ((verdict === 'rejected' || verdict === 'not-sent') && !isInDoubt) inFlight.delete(key);
       if (verdict !== 'done') return;
       known.tell(path, body);
       if (path !== '/api/account') return;
@@ -316,10 +321,12 @@ export const s15Money: Invariant = (view) => {
           inFlight.delete(other);
     },
     durable(write) {
-      if (write.kind === 'save' && write.intent) {
-        const { outcome, idempotencyKey } = write.intent;
-        if (['refused', 'not-sent', 'not-applied'].includes(outcome)) inFlight.delete(idempotencyKey);
-        checkReserved(write.intent.object, write.intent);
+      if (write.kind === 'save') {
+        for (const { key, creationInDoubt } of write.records) {
+          const { outcome = 'pending', idempotencyKey = '' } = view.disk.intent(key) ?? {};
+          if (!creationInDoubt && withoutEffect.has(outcome)) inFlight.delete(idempotencyKey);
+        }
+        if (write.intent) checkReserved(write.intent.object, write.intent);
       }
       if (write.kind !== 'remove') return;
       for (const [key, { object }] of inFlight) if (object === write.key) inFlight.delete(key);

@@ -27,6 +27,12 @@ const second = objectKey('ContainerService', 'default', 'second');
 
 const running = stoppedAfterEach();
 
+const priced = {
+  prices: [
+    { region: 'standard', resources: { gpuCount: 1, cpu: 8, memoryGb: 32 }, hourlyMicros: hourMicros },
+  ],
+};
+
 function files(names: readonly string[], spec: object = {}) {
   const account = stringify({
     apiVersion: 'fleetkeeper.dev/v1alpha1',
@@ -76,8 +82,12 @@ function showPrice({ api }: ScriptedFleet): void {
   api.services = [shownService({ id: serviceId, name: 'theirs', hourlyMicros: hourMicros })];
 }
 
-async function expectSecondWaits(fleet: ScriptedFleet, spec: object = {}): Promise<void> {
-  fleet.tell(files(['first', 'second'], spec));
+async function expectSecondWaits(
+  fleet: ScriptedFleet,
+  spec: object = {},
+  names = ['first', 'second'],
+): Promise<void> {
+  fleet.tell(files(names, spec));
   await fleet.clock.advance(20_000);
   expect(created(fleet)).not.toContain('second');
   expect(readyReason(fleet, second)).toBe('BalanceTooLow');
@@ -92,12 +102,7 @@ test('a price that something else in the account shows', async () => {
 
 test('a price that a person writes into the Account', async () => {
   const fleet = await fleetOf();
-  const spec = {
-    prices: [
-      { region: 'standard', resources: { gpuCount: 1, cpu: 8, memoryGb: 32 }, hourlyMicros: hourMicros },
-    ],
-  };
-  await expectSecondWaits(fleet, spec);
+  await expectSecondWaits(fleet, priced);
 });
 
 test('after a restart, too', async () => {
@@ -148,4 +153,42 @@ test('with enough for both, the second one is made', async () => {
   fleet.tell(files(['first', 'second']));
   await fleet.clock.advance(20_000);
   expect(created(fleet)).toEqual(['first', 'second']);
+});
+
+async function pricedFleet(store?: MemoryStore): Promise<ScriptedFleet> {
+  const fleet = await scriptedFleet(files([], priced), {
+    prepare: provider,
+    settleMs: 1000,
+    ...(store && { store }),
+  });
+  running.push(fleet);
+  return fleet;
+}
+
+/** Its document is removed, and no read has shown it for longer than it takes until it would be sent again. */
+async function loseFirst(fleet: ScriptedFleet): Promise<void> {
+  fleet.tell(files(['first'], priced));
+  await fleet.clock.advance(5000);
+  fleet.tell(files([], priced));
+  await fleet.clock.advance(60_000);
+}
+
+test('a creation that no read shows, and that may still take effect, counts until that is ruled out', async () => {
+  const fleet = await pricedFleet();
+  await loseFirst(fleet);
+  await expectSecondWaits(fleet, priced, ['second']);
+  await fleet.clock.advance(600_000);
+  expect(created(fleet)).toContain('second');
+});
+
+test('after a restart as well', async () => {
+  const before = await pricedFleet();
+  await loseFirst(before);
+  const records = [...before.store.records()];
+  const intents = records.flatMap(({ key }) => before.store.lastIntent(key) ?? []);
+  expect(intents.map(({ outcome }) => outcome)).toEqual(['not-applied']);
+  await before.manager.stop();
+  const fleet = await pricedFleet(new MemoryStore(stateIdentity, records, intents));
+  await fleet.clock.advance(20_000);
+  await expectSecondWaits(fleet, priced, ['second']);
 });
