@@ -228,9 +228,9 @@ export class Money {
 
   /** The outcome of the request that the reservation was for. A creation that may still take effect may still cost money. */
   answered(key: ObjectKey, outcome: 'applied' | 'not-applied' | 'refused' | 'not-sent' | 'unknown'): void {
-    const isInDoubt = this.#options.store.record(key)?.creationInDoubt !== undefined;
+    const mayAppear = this.#options.store.record(key)?.creationInDoubt !== undefined;
     if (outcome === 'applied') this.reservations.heard(key, this.#options.clock.monotonicMs());
-    else if (outcome !== 'unknown' && !isInDoubt) this.reservations.endUnheard(key);
+    else if (outcome !== 'unknown' && !mayAppear) this.reservations.endUnheard(key);
   }
 
   /** A thing that is certainly absent costs nothing. */
