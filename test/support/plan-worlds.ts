@@ -176,6 +176,8 @@ export class ModelFleet {
       takenBy: undefined,
       awaits: false,
       holderOf: () => undefined,
+      others: () => [],
+      needsKey: false,
     };
     return identify(identity, this.api.services, serviceMarks);
   }
@@ -289,6 +291,8 @@ export class ModelFleet {
       takenBy: undefined,
       awaits: false,
       holderOf: () => undefined,
+      others: () => [],
+      needsKey: false,
     };
     const observation = confirmed(identify(identity, volumes, volumeMarks).observation);
     const id = observation.kind === 'present' ? observation.value.serviceId : undefined;

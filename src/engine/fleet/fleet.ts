@@ -42,6 +42,7 @@ import { Searches } from './searches.ts';
 import { ownerGate, pathInOwner } from './derived.ts';
 import { LeavingObjects } from './leaving.ts';
 import { ManagedIds } from './managed-ids.ts';
+import { MarkHolders, type MarkOf } from './mark-holders.ts';
 import type { NearIndex } from './near-index.ts';
 import { openWorkOf } from './open-work.ts';
 import { isTakenIn, knownSpec } from './taken-in.ts';
@@ -91,6 +92,7 @@ export class Fleet {
   readonly leaving: LeavingObjects;
   readonly openWork: NearIndex;
   readonly #managedIds: ManagedIds;
+  readonly #markHolders: MarkHolders;
   readonly #readBrakes = new WeakMap<AccountSnapshot, Gate | 'none'>();
 
   constructor(
@@ -105,6 +107,7 @@ export class Fleet {
     this.leaving = new LeavingObjects(store);
     this.openWork = openWorkOf(store);
     this.#managedIds = new ManagedIds(store);
+    this.#markHolders = new MarkHolders(store);
     this.owner = owner;
     this.#source = { snapshot, brakes: new Map(), lingering: new Map() };
     this.#massChangeAllowed = massChangeAllowed;
@@ -240,7 +243,7 @@ export class Fleet {
   }
 
   /** `madeId`: the thing that an operator names as made for the object. It is then treated as an adoption. */
-  identity(record: ObjectRecord, madeId?: string) {
+  identity(record: ObjectRecord, madeId?: string, account?: AccountHandle) {
     const { spec, annotations: given } = this.planned(record);
     const { adopt } = spec;
     const wantedId = madeId ?? adopt?.id;
@@ -255,6 +258,8 @@ export class Fleet {
       adoptFrom: given[annotations.adoptFrom],
       awaits: mayHaveMade(record, open, this.store.lastIntent(record.key)),
       holderOf: (id: string) => this.store.recordOf(id)?.key,
+      others: (mark: string, markOf: MarkOf) => this.#markHolders.others(record.key, mark, markOf),
+      needsKey: this.snapshot.cluster !== undefined && !(account && this.acceptsBookkeeping(record, account)),
     };
   }
 

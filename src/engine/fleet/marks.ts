@@ -18,4 +18,6 @@ export interface Marks<Item> {
   ownerIn(mark: string): string;
   /** It carries the object's mark, made with this state's digest key. */
   byKey(item: Item, identity: MarkHolder): boolean;
+  /** A mark is so short that somebody can find an object with the same one. Only the key's digits show whose it is (claims.ts). */
+  readonly isShort?: true;
 }

@@ -13,7 +13,7 @@
 import { describeOutcome, type Outcome, type wire } from '../../api/index.ts';
 import type { Clock } from '../../base/index.ts';
 import type { AccountSnapshot } from '../../observed/index.ts';
-import type { Observation, Owner } from '../plan/index.ts';
+import type { Observation } from '../plan/index.ts';
 import type { ReasonOf } from '../../reasons/index.ts';
 import { annotations, type ObjectKey } from '../../resources/index.ts';
 import type { ObjectRecord, StateStore } from '../../state/index.ts';
@@ -21,6 +21,7 @@ import type { AccountHandle } from '../accounts.ts';
 import type { ActivityRegistrations } from '../activity-registrations.ts';
 import { longestMs } from '../outcomes/creation-times.ts';
 import type { Creations } from '../outcomes/creations.ts';
+import { managedAs, whyNotAdopted, whyNotFound, type Claimant, type Refusal } from './claims.ts';
 import { duplicatesAmong } from './duplicates.ts';
 import { LeftBehind } from './left-behind.ts';
 import type { Marks } from '../fleet/marks.ts';
@@ -37,17 +38,13 @@ export interface Observed<Value> {
   readonly elsewhere?: readonly string[];
 }
 
-export interface Identity {
-  readonly record: ObjectRecord;
-  readonly owner: Owner;
+export interface Identity extends Claimant {
   readonly adoptId: string | undefined;
   readonly adoptFrom: string | undefined;
   /** Another object that already manages `adoptId`. */
   readonly takenBy: ObjectKey | undefined;
   /** A creation may have made the thing with the object's mark. */
   readonly awaits: boolean;
-  /** The object that manages a thing. */
-  readonly holderOf: (id: string) => ObjectKey | undefined;
 }
 
 interface Remote {
@@ -91,15 +88,14 @@ export function identify<Item extends Remote>(
     );
   }
   if (adoptId !== undefined && identity.takenBy !== undefined) {
-    return conflict(
-      'AdoptedTwice',
-      `${adoptId} is already managed as ${identity.takenBy}; two documents can't manage one thing: remove one of them`,
-    );
+    return refused(managedAs(adoptId, identity.takenBy));
   }
   if (adoptId !== undefined) {
     const item = items.get(adoptId);
     if (!item)
       return conflict('AdoptNotFound', `there is nothing with the id ${adoptId} in the account to adopt`);
+    const refusal = whyNotAdopted(identity, item, marks);
+    if (refusal) return refused(refusal);
     return (
       foreignMark(identity, item, marks) ?? {
         observation: { kind: 'present', value: item },
@@ -155,6 +151,8 @@ function findMarked<Item extends Remote>(
     );
   }
   if (!item) return { observation: { kind: 'absent', ...absence }, found: undefined, byMark: false };
+  const refusal = whyNotFound(identity, item, marks);
+  if (refusal) return refused(refusal);
   return { observation: { kind: 'present', value: item }, found: item.id, byMark: true, isMarked: true };
 }
 
@@ -185,15 +183,18 @@ function foreignMark<Item extends Remote>(
   marks: Marks<Item>,
 ): Observed<Item> | undefined {
   const carried = marks.of(item);
-  const [mark] = carried;
-  if (mark === undefined || carried.includes(marks.own(identity))) return undefined;
-  const foreign = marks.ownerIn(mark);
-  if (foreign === identity.adoptFrom) return undefined;
+  if (carried.includes(marks.own(identity))) return undefined;
+  const foreign = carried.map((mark) => marks.ownerIn(mark)).find((owner) => owner !== identity.adoptFrom);
+  if (foreign === undefined) return undefined;
   return conflict(
     'OwnedByAnother',
     `${item.id} carries the mark of another owner or object (${foreign}); remove it there first.  ` +
       `If nobody manages it any more, confirm that with the annotation ${annotations.adoptFrom}: "${foreign}" and \`adopt: {id: ${item.id}}\``,
   );
+}
+
+function refused({ reason, message }: Refusal): Observed<never> {
+  return conflict(reason, message);
 }
 
 export function conflict(reason: ReasonOf<'held'>, message: string): Observed<never> {

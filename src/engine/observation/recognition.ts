@@ -39,7 +39,7 @@ export function recognize(
   }
   const items = candidates(things, view, snapshot);
   if (things.identify) return things.identify(view, items, madeId);
-  return identify(view.fleet.identity(view.record, madeId), items, things.marks);
+  return identify(view.fleet.identity(view.record, madeId, view.seen.account), items, things.marks);
 }
 
 /** A thing in the account may be this object's without showing it. Then its absence is not concluded. */

@@ -34,7 +34,7 @@ export function volumeInputs(
   account: AccountHandle,
   snapshot: AccountSnapshot,
 ): VolumeInputs {
-  const { observation } = identify(fleet.identity(record), snapshot.volumes, volumeMarks);
+  const { observation } = identify(fleet.identity(record, undefined, account), snapshot.volumes, volumeMarks);
   const object = fleet.planned(record, 'StorageVolume');
   const volume = observation.kind === 'present' ? observation.value : undefined;
   return {

@@ -4,6 +4,7 @@ import { readVolumeMark, markedUid, volumeMark, volumeMarkId } from '../../engin
 import type { Marks } from '../../engine/index.ts';
 
 export const volumeMarks: Marks<wire.Volume> = {
+  isShort: true,
   of: ({ name }) => {
     const mark = readVolumeMark(name);
     return mark === undefined ? [] : [volumeMarkId(mark)];

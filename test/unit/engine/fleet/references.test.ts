@@ -296,6 +296,8 @@ describe('which template is ours', () => {
       takenBy: undefined,
       awaits: false,
       holderOf: () => undefined,
+      others: () => [],
+      needsKey: false,
     };
     return identify(identity, new Map(items.map((item) => [item.id, item])), templateMarks).observation;
   };
@@ -341,6 +343,8 @@ describe('which registry is ours', () => {
       takenBy: undefined,
       awaits: false,
       holderOf: () => undefined,
+      others: () => [],
+      needsKey: false,
     };
     const map = new Map(items.map((item) => [item.id, item]));
     const { observation, found } = identifyRegistry(identity, map, repository, {

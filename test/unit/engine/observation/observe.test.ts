@@ -49,6 +49,8 @@ function look(services: readonly wire.Service[], question: Question = {}): Obser
     takenBy: undefined,
     awaits,
     holderOf: () => undefined,
+    others: () => [],
+    needsKey: false,
   };
   return identify(identity, new Map(services.map((service) => [service.id, service])), serviceMarks);
 }
@@ -163,6 +165,8 @@ test('a volume is told by the mark behind its name', () => {
       takenBy: undefined,
       awaits: false,
       holderOf: () => undefined,
+      others: () => [],
+      needsKey: false,
     };
     return identify(identity, new Map(volumes.map((volume) => [volume.id, volume])), volumeMarks).observation;
   };

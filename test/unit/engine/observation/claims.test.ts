@@ -1,0 +1,35 @@
+/** Whose a volume is whose mark was made with another digest key: eight digits are not enough where they can be searched for. */
+import { expect, test } from 'vitest';
+import { whyNotFound, type Claimant } from '../../../../src/engine/observation/claims.ts';
+import { volumeMark } from '../../../../src/engine/plan/index.ts';
+import { volumeMarks } from '../../../../src/kinds/storage-volume/marks.ts';
+import { objectKey } from '../../../../src/resources/index.ts';
+import { aRecord, aVolume, anOwner, owner, volumeKey } from '../../../support/plan.ts';
+
+const record = aRecord(volumeKey);
+const other = objectKey('StorageVolume', 'evil', 'searched');
+const anotherKey = anOwner('lab', 8);
+const ours = aVolume({ name: `dataset${volumeMark(owner, record.uid)}` });
+const ofAnotherKey = aVolume({ name: `dataset${volumeMark(anotherKey, record.uid)}` });
+
+function refusal(volume = ours, more: Partial<Claimant> = {}): string | undefined {
+  const claimant = { record, owner, holderOf: () => undefined, others: () => [], needsKey: false, ...more };
+  return whyNotFound(claimant, volume, volumeMarks)?.reason;
+}
+
+test('that of this key is the object it was made for, whatever has the same digits', () => {
+  expect(refusal(ours, { others: () => [other], needsKey: true })).toBeUndefined();
+});
+
+test('that of another key is nobody’s when two objects have its digits', () => {
+  expect(refusal(ofAnotherKey)).toBeUndefined();
+  expect(refusal(ofAnotherKey, { others: () => [other] })).toBe('OwnershipUnproven');
+});
+
+test('in a cluster, that of another key is confirmed by an operator', () => {
+  expect(refusal(ofAnotherKey, { needsKey: true })).toBe('OwnershipUnproven');
+});
+
+test('what another object has is not found by any mark', () => {
+  expect(refusal(ours, { holderOf: () => other })).toBe('AdoptedTwice');
+});
