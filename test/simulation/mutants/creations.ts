@@ -64,7 +64,7 @@ export const creations: readonly Mutant[] = [
   },
   {
     breaks: 'another creation is sent, or its object forgotten, while an earlier one may still take effect',
-    foundBy: ['S1', 'S13'],
+    foundBy: ['S1', 'S13', 'S15'],
     crowd: 'small',
     seed: 14,
     patch: () => replaced(Creations.prototype, 'instead', () => (_kind, _account, plan) => plan),
