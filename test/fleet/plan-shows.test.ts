@@ -1,6 +1,7 @@
 /** What `plan` shows of creations and of changed variables. */
 import { expect, test } from 'vitest';
-import { ControlPlane } from '../support/processes/control-plane.ts';
+import { apiVersion } from '../../src/resources/index.ts';
+import { apiKey, ControlPlane } from '../support/processes/control-plane.ts';
 import { account, createFleet, service, testInFolder, volume } from '../support/processes/fleet.ts';
 import { fleetkeeper, temporaryFolder } from '../support/processes/processes.ts';
 
@@ -90,6 +91,41 @@ test('two services on one volume are found before anything is sent; the one that
   expect(again.plan.held).toMatchObject([{ name: 'web-early', reason: 'VolumeShared' }]);
   expect((await plane.account()).services).toMatchObject([{ name: 'web-late' }]);
 });
+
+testInFolder(
+  'a volume of another account that is given by its id is refused by that id, where it stands',
+  async () => {
+    const folder = await temporaryFolder();
+    const secondKey = 'key-of-second-0123456789';
+    const accounts = `accounts:
+  - {name: acme, email: a@b.example, balanceMicros: 1000000000, apiKeys: [${apiKey}]}
+  - {name: second, email: c@d.example, balanceMicros: 1000000000, apiKeys: [${secondKey}]}`;
+    const plane = await new ControlPlane(folder, { accounts }).start();
+    const fleet = await createFleet(folder);
+    await fleet.write('account.yaml', account(plane.url));
+    await fleet.write('second.yaml', [
+      {
+        apiVersion,
+        kind: 'Account',
+        metadata: { name: 'second' },
+        spec: { url: plane.url, credentialsSecretRef: { name: 'second', key: 'apiKey' }, pollSeconds: 1 },
+      },
+      { apiVersion: 'v1', kind: 'Secret', metadata: { name: 'second' }, stringData: { apiKey: secondKey } },
+    ]);
+    await fleet.write('data.yaml', [volume('web-data', { sizeGb: 20 })]);
+    expect((await fleet.apply()).code).toBe(0);
+    const volumeId = (await fleet.records()).get('StorageVolume/web-data')?.externalId;
+    expect(volumeId).toBeDefined();
+    await fleet.write('web.yaml', [
+      service('web', { accountRef: { name: 'second' }, storage: { volumeId } }),
+    ]);
+    const { plan } = await fleet.plan();
+    expect(plan.held).toMatchObject([{ name: 'web', reason: 'ReferenceNotFound' }]);
+    expect(plan.held[0].message).toContain(
+      `spec.storage.volumeId: volume ${volumeId} lives in another account (default/default)`,
+    );
+  },
+);
 
 testInFolder('two plans of one folder are the same bytes, and `apply` makes what they name', async () => {
   const { plane, fleet } = await world();

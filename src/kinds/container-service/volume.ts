@@ -4,7 +4,12 @@ import { canonicalId, nearestOr } from '../../base/index.ts';
 import { byNamespace, placeText, referringOf, type DesiredObject } from '../../desired/index.ts';
 import type { AccountSnapshot } from '../../observed/index.ts';
 import type { AccountHandle } from '../../engine/index.ts';
-import { parseObjectKey, remoteName, type ObjectKey } from '../../resources/index.ts';
+import {
+  parseObjectKey,
+  remoteName,
+  type ContainerServiceSpec,
+  type ObjectKey,
+} from '../../resources/index.ts';
 import type { ObjectRecord } from '../../state/index.ts';
 import { volumeInputs } from '../storage-volume/look.ts';
 import { viewVolume } from '../storage-volume/plan.ts';
@@ -14,7 +19,7 @@ import type { ServiceView } from './look.ts';
 import { attachable, keptVolume, namedVolume } from './storage.ts';
 import { attachedVolumesOf, namedVolumeOf } from './volume-object.ts';
 
-const path = ['spec', 'storage', 'volumeRef', 'name'];
+const refPath = ['spec', 'storage', 'volumeRef', 'name'];
 
 /** `service`: the one that is there. `leaving`: the one that has to go before one is created in its place. */
 export function volumeFor(
@@ -33,7 +38,7 @@ export function volumeFor(
     const known = byNamespace(fleet.snapshot.objects, 'StorageVolume', namespace).map((one) => one.name);
     const advice = nearestOr(name, known, 'add its document, or correct the name');
     const message = `there is no StorageVolume ${name} in this namespace; ${advice}`;
-    return { kind: 'problem', reason: 'ReferenceNotFound', message, path };
+    return { kind: 'problem', reason: 'ReferenceNotFound', message, path: refPath };
   }
   const isDeleted = isDeletedWith(view, leaving);
   const { account, snapshot } = view.seen;
@@ -107,6 +112,14 @@ function sharedWith({ fleet, store, record }: ServiceView, volume: ObjectRecord)
   return first && `${first.kind} ${first.name} (${placeText(first.location)})`;
 }
 
+/** As the document of the service names its volume, and where. */
+function namesOf({ storage }: ContainerServiceSpec): { readonly name: string; readonly path: string[] } {
+  const { volumeRef, volumeId } = storage ?? {};
+  return volumeRef
+    ? { name: `StorageVolume ${volumeRef.name}`, path: refPath }
+    : { name: `volume ${volumeId}`, path: ['spec', 'storage', 'volumeId'] };
+}
+
 function volumeOfObject(
   view: ServiceView,
   volume: ObjectRecord,
@@ -115,14 +128,14 @@ function volumeOfObject(
   isDeleted: IsDeleted,
 ): VolumeView {
   const { spec } = view.object;
-  const name = spec.storage?.volumeRef?.name;
+  const { name, path } = namesOf(spec);
   if (volume.account !== undefined && volume.account !== account.name) {
-    const message = `StorageVolume ${name} lives in another account (${volume.account}); use one of ${account.name}`;
+    const message = `${name} lives in another account (${volume.account}); use one of ${account.name}`;
     return { kind: 'problem', reason: 'ReferenceNotFound', message, path };
   }
   const isUnproven = volume.unproven && !view.store.ownerConfirmed;
   if ((isUnproven || volume.distrusted !== undefined) && service === undefined) {
-    const message = `StorageVolume ${name} may be another fleet's (OwnershipUnproven); see its own condition first`;
+    const message = `${name} may be another fleet's (OwnershipUnproven); see its own condition first`;
     return { kind: 'problem', reason: 'OwnershipUnproven', message, path };
   }
   const inputs = {
@@ -132,7 +145,7 @@ function volumeOfObject(
   const shown = viewVolume(inputs);
   const conflict = service ? undefined : sharedWith(view, volume);
   if (conflict !== undefined) {
-    const message = `StorageVolume ${name} is also that of ${conflict}, and a volume has one service (§2 serviceId); give one of them another volume`;
+    const message = `${name} is also that of ${conflict}, and a volume has one service (§2 serviceId); give one of them another volume`;
     return { kind: 'problem', reason: 'VolumeShared', message, path };
   }
   return service ? shown : attachable(shown, inputs, spec, isDeleted);
