@@ -225,6 +225,8 @@ function detailsOf(
 }
 
 const linesShown = 40;
+/** Of a line with one difference. What is left out of it is equal, or counted. */
+const longestChange = 600;
 
 function bounded(lines: readonly string[]): string[] {
   const more = lines.length - linesShown;
@@ -233,5 +235,7 @@ function bounded(lines: readonly string[]): string[] {
 }
 
 function changeLines(change: Pick<Change, 'action' | 'differences' | 'variables'>): string[] {
-  return differenceLines(change, change.action).map((text) => `- ${code(text, 600)}`);
+  return differenceLines(change, change.action, longestChange).map(
+    (text) => `- ${code(text, longestChange)}`,
+  );
 }

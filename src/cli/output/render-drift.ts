@@ -3,7 +3,7 @@ import { differenceText } from '../../engine/plan/index.ts';
 import { parseObjectKey } from '../../resources/index.ts';
 import type { DriftEntry, ObjectRecord } from '../../state/index.ts';
 import type { Palette } from './render.ts';
-import { oneLine } from './terminal-text.ts';
+import { longestLine, oneLine } from './terminal-text.ts';
 
 /** Empty when there is none. */
 export function renderDrift(records: readonly ObjectRecord[], { busy, dim }: Palette): string {
@@ -19,5 +19,5 @@ export function renderDrift(records: readonly ObjectRecord[], { busy, dim }: Pal
 function renderEntry(entry: DriftEntry, dim: (text: string) => string): string {
   const { since, cause } = entry;
   const why = cause === undefined ? '' : `: ${cause}`;
-  return `${oneLine(differenceText(entry))}  ${dim(`since ${since}${why}`)}`;
+  return `${oneLine(differenceText(entry, longestLine))}  ${dim(`since ${since}${why}`)}`;
 }

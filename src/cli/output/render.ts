@@ -1,7 +1,13 @@
 /** Plans and statuses as text. Colour only where the stream is a terminal that wants it. */
 import { Ansis } from 'ansis';
 import stringWidth from 'fast-string-width';
-import { differenceText, usdOf, valueText, type VariableChanges } from '../../engine/plan/index.ts';
+import {
+  additionText,
+  differenceText,
+  shortened,
+  usdOf,
+  type VariableChanges,
+} from '../../engine/plan/index.ts';
 import type {
   Change,
   ChangeAction,
@@ -16,7 +22,7 @@ import type {
   Unclear,
 } from '../../manager/index.ts';
 import { parseObjectKey, type ObjectKey } from '../../resources/index.ts';
-import { oneLine } from './terminal-text.ts';
+import { longestLine, oneLine } from './terminal-text.ts';
 
 export interface Palette {
   readonly good: (text: string) => string;
@@ -193,13 +199,17 @@ function renderDifferences(
   change: Pick<Change, 'differences' | 'variables'>,
   action: ChangeAction,
 ): string[] {
-  return differenceLines(change, action).map((text) => `      ${oneLine(text)}`);
+  return differenceLines(change, action, longestLine).map((text) => `      ${oneLine(text)}`);
 }
 
-/** As others wrote them. Of an environment, all in one line: `environment: + NEW_FLAG, ~ LOG_LEVEL, - OLD`. */
+/**
+ * As others wrote them, in lines of at most `longest` characters. A longer difference is cut where both values are equal. An environment is in as
+ * few lines as have room for all names: `environment: + NEW_FLAG, ~ LOG_LEVEL, - OLD`.
+ */
 export function differenceLines(
   { differences, variables }: Pick<Change, 'differences' | 'variables'>,
   action: ChangeAction,
+  longest: number,
 ): string[] {
   const isNamed = differences.some(({ path }) => path === 'storage.volumeRef');
   const hasNames = variables !== undefined && variables.changed.length > 0;
@@ -210,8 +220,8 @@ export function differenceLines(
       !(isNamed && path === 'storage.volumeId'),
   );
   return [
-    ...others.map((difference) => renderDifference(difference, action)),
-    ...(variables ? [renderVariables(variables, differences)] : []),
+    ...others.map((difference) => renderDifference(difference, action, longest)),
+    ...(variables ? renderVariables(variables, differences, longest) : []),
   ];
 }
 
@@ -220,7 +230,8 @@ const isOfVariable = (path: string) => path.startsWith('env.');
 function renderVariables(
   { added, removed, changed }: VariableChanges,
   differences: readonly ShownDifference[],
-): string {
+  longest: number,
+): string[] {
   const origins = new Map(differences.map(({ path, from }) => [path, from]));
   const withOrigin = (name: string) => {
     const from = origins.get(`env.${name}`);
@@ -233,19 +244,34 @@ function renderVariables(
   ];
   const ofVariables = differences.filter(({ path }) => isOfVariable(path));
   const causes = [...new Set(ofVariables.flatMap(({ cause }) => cause ?? []))];
-  const why = causes.length === 0 ? '' : `  (${causes.join('; ')})`;
-  return `environment: ${parts.join(', ')}${why}`;
+  const why = noteText(causes, longest);
+  const lines: string[] = [];
+  let line = '';
+  for (const part of parts) {
+    const shown = shortened(part, longest / 2);
+    if (line !== '' && line.length + shown.length > longest - variablesStart.length - 2 - why.length) {
+      lines.push(`${variablesStart}${line}`);
+      line = '';
+    }
+    line += line === '' ? shown : `, ${shown}`;
+  }
+  return [...lines, `${variablesStart}${line}${why}`];
 }
 
-function renderDifference(
-  { path, desired, observed, cause, from }: ShownDifference,
-  action: ChangeAction,
-): string {
-  const notes = [from, cause].filter((note) => note !== undefined);
-  const why = notes.length === 0 ? '' : `  (${notes.join('; ')})`;
-  const text =
-    action === 'create' ? `${path}: ${valueText(desired)}` : differenceText({ path, desired, observed });
-  return `${text}${why}`;
+const variablesStart = 'environment: ';
+
+function renderDifference(difference: ShownDifference, action: ChangeAction, longest: number): string {
+  const { from, cause } = difference;
+  const why = noteText(
+    [from, cause].filter((note) => note !== undefined),
+    longest,
+  );
+  const room = longest - why.length;
+  return `${action === 'create' ? additionText(difference, room) : differenceText(difference, room)}${why}`;
+}
+
+function noteText(notes: readonly string[], longest: number): string {
+  return notes.length === 0 ? '' : `  (${shortened(notes.join('; '), longest / 4 - 4)})`;
 }
 
 export function renderSummary({ summary, unclear }: FleetPlan): string {

@@ -2,7 +2,7 @@
 import { terminalLines } from '../../base/index.ts';
 import { printable } from '../../desired/index.ts';
 
-const longestLine = 2000;
+export const longestLine = 2000;
 
 /** One line without control characters. */
 export function oneLine(text: string): string {

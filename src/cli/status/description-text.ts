@@ -1,9 +1,9 @@
 /** `describe` for people, in the sections of `kubectl describe`. */
 import { rfc3339 } from '../../base/index.ts';
-import { askedByText, capacityText, differenceText, whyText } from '../../engine/plan/index.ts';
+import { askedByText, capacityText, differenceText, shortened, whyText } from '../../engine/plan/index.ts';
 import type { ShownCapacity } from '../../state/index.ts';
 import { renderTable, usd, type Palette } from '../output/render.ts';
-import { age, oneLine } from '../output/terminal-text.ts';
+import { age, longestLine, oneLine } from '../output/terminal-text.ts';
 import type { Described, NextStep, ProtectingTask } from '../../shown/description.ts';
 import { conditionOf, stateOf, textOf } from '../../shown/entries.ts';
 import { agoText, spanText } from '../../shown/manager-state.ts';
@@ -102,9 +102,8 @@ function drift({ entry }: Described, { nowMs }: TextView): string[] {
   const entries = (entry.record.status?.drift ?? []).map((found) => {
     const { kind, since, cause } = found;
     const span = age(Date.parse(since), nowMs);
-    return oneLine(
-      `${differenceText(found)} (${kind}, for ${span})${cause === undefined ? '' : `: ${cause}`}`,
-    );
+    const why = ` (${kind}, for ${span})${cause === undefined ? '' : `: ${shortened(cause, longestLine / 4)}`}`;
+    return oneLine(`${differenceText(found, longestLine - why.length)}${why}`);
   });
   return [...unknown, ...entries];
 }

