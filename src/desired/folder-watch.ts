@@ -6,11 +6,14 @@
  * A watch is of a folder, and not of its name: after a rename it would go on with the folder that is away. So the name is watched, too, in the
  * folder above. What replaces a folder is reported at once, and again when it is watched itself.
  *
+ * No link in the folder is followed: what is watched may be anybody's, and one may lead to the root of the file system. Its target is
+ * watched if it is in the folder, too.
+ *
  * What replaces a folder higher up, and a mount, are not noticed. Sources read again every 10 s for that.
  */
 import { watch as watchNames, type FSWatcher as NamesWatcher } from 'node:fs';
 import { lstat, readlink, realpath } from 'node:fs/promises';
-import { dirname, parse, resolve, sep } from 'node:path';
+import { dirname, join, parse, relative, resolve, sep } from 'node:path';
 import { watch, type FSWatcher } from 'chokidar';
 
 export interface FolderWatcher {
@@ -20,10 +23,7 @@ export interface FolderWatcher {
 export interface FolderWatchOptions {
   /** Changes of these are ignored. */
   readonly isIgnored: (path: string, isFile: boolean) => boolean;
-  /**
-   * Links in the folder are not followed, and nothing beneath this many folders is watched. What is watched may be anybody's. Paths are
-   * those behind links on the way to the folder.
-   */
+  /** Nothing beneath this many folders is watched. */
   readonly depth?: number;
   /** A file or folder was created, changed or removed, or the folder itself was replaced. */
   readonly onTouched: (path: string) => void;
@@ -70,7 +70,7 @@ class ReplaceableFolder implements FolderWatcher {
       if (this.#isClosed) return;
       for (const each of this.#above) each.close();
       this.#above = places.flatMap((place) => this.#named(place));
-      const real = this.#options.depth === undefined ? this.#directory : await realPlace(this.#directory);
+      const real = await realPlace(this.#directory);
       if (this.#isClosed) return;
       const before = this.#inside;
       this.#inside = this.#within(real);
@@ -81,12 +81,15 @@ class ReplaceableFolder implements FolderWatcher {
 
   #within(directory: string): FSWatcher {
     const { isIgnored, depth, onTouched, onReady } = this.#options;
+    // As it is named in the options, whatever links are on the way to it.
+    const named = (path: string) => join(this.#directory, relative(directory, path));
     const watcher = watch(directory, {
       ignoreInitial: true,
-      ...(depth === undefined ? {} : { depth, followSymlinks: false }),
-      ignored: (path, stats) => isIgnored(path, stats?.isFile() ?? false),
+      followSymlinks: false,
+      ...(depth === undefined ? {} : { depth }),
+      ignored: (path, stats) => isIgnored(named(path), stats?.isFile() ?? false),
     });
-    watcher.on('all', (_event, path) => onTouched(path));
+    watcher.on('all', (_event, path) => onTouched(named(path)));
     watcher.on('ready', onReady);
     // The folder was deleted, or no watches are left.
     watcher.on('error', () => {});

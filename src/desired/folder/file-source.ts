@@ -8,6 +8,7 @@
  * | an event of the file system | after 100 ms without another event |
  * | something is missing that was there before | after 100 ms, to confirm it |
  * | always, since events get lost (network file systems, the limit on watches) | every 10 s |
+ * | the target of a link changes, and has a name that is skipped | with the latter |
  *
  * One reading runs at a time. Triggers during a reading cause one more after it. A snapshot is published if its content
  * differs from the last one.
@@ -16,7 +17,7 @@ import { relative, sep } from 'node:path';
 import { invariant, type Clock, type Timer } from '../../base/index.ts';
 import { FolderReader, settleMs, type Reading } from './folder-reader.ts';
 import { watchFolder, type FolderWatcher, type WatchFolder } from '../folder-watch.ts';
-import { isDocumentFile, isSkipped } from './listing.ts';
+import { hasAncestorIn, isDocumentFile, isSkipped } from './listing.ts';
 import { SecretsDirectory, type SecretsDirectoryOptions } from '../secrets/secrets-directory.ts';
 import { following, sameContent } from '../snapshots.ts';
 import type { DesiredSnapshot, DesiredSource } from '../source.ts';
@@ -52,6 +53,8 @@ class FileSource implements DesiredSource {
   #soon: Timer | undefined;
   #rescan: Timer | undefined;
   #touched = new Set<string>();
+  /** Not watched either. */
+  #tooLarge: ReadonlySet<string> = new Set();
   #reading: Promise<void> | undefined;
   #askedMeanwhile = false;
   #readingSinceMs: number | undefined;
@@ -70,8 +73,9 @@ class FileSource implements DesiredSource {
     this.#state = 'watching';
     this.#onChange = onChange;
     await this.#secrets?.start(() => this.#readNow());
-    const { snapshot } = await this.#firstReading();
+    const { snapshot, tooLarge } = await this.#firstReading();
     this.#snapshot = snapshot;
+    this.#tooLarge = tooLarge;
     if (this.#isWatching()) this.#watch();
     return snapshot;
   }
@@ -119,13 +123,15 @@ class FileSource implements DesiredSource {
     this.#rescanLater();
   }
 
-  /** Links like `..data` are watched, although they are not listed: in a mounted ConfigMap they are what changes. */
+  /** Links like `..data` are watched, although they are not listed: in a mounted ConfigMap they are what changes. No link is followed. */
   #isIgnored(path: string, isFile: boolean): boolean {
     const file = this.#relative(path);
-    if (file === '' || file.startsWith('../')) return false;
+    if (file === '') return false;
     const names = file.split('/');
     return (
-      names.some((name) => isSkipped(name) && !name.startsWith('..')) || (isFile && !isDocumentFile(file))
+      names.some((name) => isSkipped(name) && !name.startsWith('..')) ||
+      (isFile && !isDocumentFile(file)) ||
+      hasAncestorIn(this.#tooLarge, file)
     );
   }
 
@@ -168,6 +174,7 @@ class FileSource implements DesiredSource {
       this.#readingSinceMs = beganAtMs;
       const reading = await this.#reader.read(sequence, beganAtMs, touched);
       if (!this.#isWatching()) return;
+      this.#tooLarge = reading.tooLarge;
       if (reading.unsettled) this.#readSoon(settleMs);
       this.#take(reading);
     } while (this.#askedMeanwhile);

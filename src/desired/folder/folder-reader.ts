@@ -6,11 +6,10 @@
  * until the same is found at least `settleMs` later. Editors rename and truncate files, and copying takes time.
  */
 import { createHash } from 'node:crypto';
-import { open } from 'node:fs/promises';
-import { UserError, messageOf } from '../../base/index.ts';
+import { UserError } from '../../base/index.ts';
 import { assemble, type SourceFile } from './folder.ts';
-import { limits } from '../limits.ts';
-import { list, type ListedFile, type Listing, type Unlisted } from './listing.ts';
+import { contentOf, type Content } from './content.ts';
+import { hasAncestorIn, list, type ListedFile, type Listing, type Unlisted } from './listing.ts';
 import { parseFile, refusedFile, type ParsedDocument, type ParsedFile } from '../parse.ts';
 import type { SecretsReading } from '../secrets/memory.ts';
 import { readSecrets, type SecretsDirectoryOptions } from '../secrets/secrets-directory.ts';
@@ -37,6 +36,8 @@ export interface Reading {
   readonly unsettled: boolean;
   /** All of it was there in the reading before, and nothing else. */
   readonly isUnchanged: boolean;
+  /** What has too much in it to be listed, relative to the root. */
+  readonly tooLarge: ReadonlySet<string>;
 }
 
 /** What a snapshot is made of. */
@@ -96,7 +97,8 @@ export class FolderReader {
       secrets,
     });
     const isUnchanged = before !== undefined;
-    return { snapshot: { ...snapshot, sequence, readAtMs: nowMs }, unsettled, isUnchanged };
+    const { tooLarge } = listing;
+    return { snapshot: { ...snapshot, sequence, readAtMs: nowMs }, unsettled, isUnchanged, tooLarge };
   }
 
   #assemble(
@@ -105,7 +107,8 @@ export class FolderReader {
     { unlisted, folders }: Listing,
     secrets: SecretsReading | undefined,
   ): DesiredSnapshot {
-    const problems = unlisted.map((part) => this.#unlistedProblem(part));
+    const known = unlisted.length > 0 ? withFolders(this.#entries.keys()) : new Set<string>();
+    const problems = unlisted.map((part) => this.#unlistedProblem(part, known.has(part.prefix)));
     const assembled = assemble(files, sequence, {
       name: this.#root,
       problems,
@@ -124,14 +127,14 @@ export class FolderReader {
     nowMs: number,
     last: boolean,
   ): Promise<boolean> {
-    const changed = listing.files.filter(({ file, signature }) => {
+    const changed = listing.files.filter(({ file, signature, isLinked }) => {
       const entry = this.#entries.get(file);
-      return !entry || entry.signature !== signature || touched.has(file);
+      return !entry || entry.signature !== signature || touched.has(file) || (isLinked && touched.size > 0);
     });
     let vanished = false;
     for (let start = 0; start < changed.length; start += filesAtOnce) {
       const batch = changed.slice(start, start + filesAtOnce);
-      const contents = await Promise.all(batch.map((listed) => contentOf(listed)));
+      const contents = await Promise.all(batch.map(({ path }) => contentOf(path, listing.place)));
       for (const [index, listed] of batch.entries()) {
         const content = contents[index];
         if (content?.vanished) vanished = true;
@@ -176,7 +179,8 @@ export class FolderReader {
    */
   #dropMissing(listing: Listing, nowMs: number): boolean {
     const listed = new Set(listing.files.map(({ file }) => file));
-    const unknown = (file: string) => listing.unlisted.some((part) => liesIn(file, part.prefix));
+    const unlisted = new Set(listing.unlisted.map(({ prefix }) => prefix));
+    const unknown = (file: string) => hasAncestorIn(unlisted, file);
     let unsettled = false;
     for (const [file, entry] of this.#entries) {
       if (listed.has(file) || unknown(file)) entry.missingSinceMs = undefined;
@@ -188,10 +192,9 @@ export class FolderReader {
     return unsettled;
   }
 
-  #unlistedProblem({ prefix, message, remedy }: Unlisted): Problem {
+  #unlistedProblem({ prefix, message, remedy }: Unlisted, holds: boolean): Problem {
     const [file, text] =
       prefix === '' ? [this.#root, `the folder ${this.#root} ${message}`] : [prefix, message];
-    const holds = [...this.#entries.keys()].some((entry) => liesIn(entry, prefix));
     const kept = holds ? '; what was read from it before is kept' : '';
     return { file, line: undefined, path: undefined, message: `${text}${kept}`, remedy, key: undefined };
   }
@@ -234,33 +237,14 @@ function isSameFile(left: SourceFile, right: SourceFile | undefined): boolean {
   );
 }
 
-function liesIn(file: string, prefix: string): boolean {
-  return prefix === '' || file === prefix || file.startsWith(`${prefix}/`);
-}
-
-type Content =
-  | { readonly bytes: Buffer; readonly vanished: false }
-  | {
-      readonly bytes: undefined;
-      readonly vanished: boolean;
-      readonly message: string;
-      readonly remedy: string;
-    };
-
-async function contentOf({ path }: ListedFile): Promise<Content> {
-  try {
-    await using handle = await open(path);
-    const { size } = await handle.stat();
-    if (size > limits.fileBytes) {
-      const message = `is larger than ${limits.fileBytes / 1024 / 1024} MiB`;
-      return { bytes: undefined, vanished: false, message, remedy: 'split it, or move it out of the folder' };
-    }
-    return { bytes: await handle.readFile(), vanished: false };
-  } catch (error) {
-    const vanished = (error as NodeJS.ErrnoException).code === 'ENOENT';
-    const message = `can't be read: ${messageOf(error)}`;
-    return { bytes: undefined, vanished, message, remedy: 'make it readable by this user, or move it away' };
+/** The files, and all folders that they are in. */
+function withFolders(files: Iterable<string>): Set<string> {
+  const names = new Set<string>();
+  for (const file of files) {
+    names.add('');
+    for (let end = file.length; end > 0; end = file.lastIndexOf('/', end - 1)) names.add(file.slice(0, end));
   }
+  return names;
 }
 
 /** Whether something that the file declared is no longer in it. An incomplete file forgets nothing. */

@@ -9,6 +9,7 @@ import { compareProblems, compareText, placeText } from '../problem.ts';
 import { addSecrets } from '../secrets/merge.ts';
 import type { SecretsReading } from '../secrets/memory.ts';
 import type { DesiredObject, DesiredSnapshot, Problem } from '../source.ts';
+import { Weights } from './heaviest.ts';
 
 export interface SourceFile extends ParsedFile {
   /**
@@ -87,21 +88,30 @@ function mapFor<Value>({ kind }: DataDocument, secrets: Value, configMaps: Value
   return kind === 'Secret' ? secrets : configMaps;
 }
 
-/** The files in the order of their names, up to the limit on documents. */
+/**
+ * The files in the order of their names. If they have more documents than the limit, those are left out that have most, in the folder that has
+ * most: who adds very many documents is to lose these, and nobody else. The rest of the source counts as unknown, so nothing is deleted.
+ */
 function withinLimit(files: readonly SourceFile[], folder: FolderState, problems: Problem[]): SourceFile[] {
   const sorted = [...files].sort((left, right) => compareText(left.file, right.file));
-  let count = 0;
-  const end = sorted.findIndex((file) => (count += file.documentCount) > limits.documents);
-  if (end === -1) return sorted;
+  const weights = new Weights();
+  for (const { file, documentCount } of sorted) weights.add(file, documentCount);
+  const leftOut = new Set<string>();
+  while (weights.used > limits.documents) {
+    const file = weights.heaviestFile();
+    weights.leaveOut(file);
+    leftOut.add(file);
+  }
+  if (leftOut.size === 0) return sorted;
   problems.push({
     file: folder.name,
     line: undefined,
     path: undefined,
-    message: `there are more than ${limits.documents} documents; ${sorted[end]?.file} and the files after it are not used`,
+    message: `there are more than ${limits.documents} documents, so the files that have most are not used: ${someOf([...leftOut])}`,
     remedy: 'check that this is the right folder, or split the fleet',
     key: undefined,
   });
-  return sorted.slice(0, end);
+  return sorted.filter(({ file }) => !leftOut.has(file));
 }
 
 type Written = [ParsedDocument, ...ParsedDocument[]];
@@ -128,15 +138,19 @@ function problemsOf(written: Written): Problem[] {
 
 const placesShown = 5;
 
+function someOf(names: readonly string[]): string {
+  const more = names.length > placesShown ? ` and ${names.length - placesShown} more` : '';
+  return `${names.slice(0, placesShown).join(', ')}${more}`;
+}
+
 function duplicateProblem(written: Written): Problem {
   const [{ id, is, location }] = written;
-  const places = written.slice(0, placesShown).map((document) => placeText(document.location));
-  const more = written.length > placesShown ? ` and ${written.length - placesShown} more` : '';
+  const places = someOf(written.map((document) => placeText(document.location)));
   return {
     file: location.file,
     line: location.line,
     path: undefined,
-    message: `${id} is defined ${written.length} times, at ${places.join(', ')}${more}; none of them is used`,
+    message: `${id} is defined ${written.length} times, at ${places}; none of them is used`,
     remedy: 'keep one of them',
     key: is === 'data' ? undefined : id,
   };

@@ -7,21 +7,38 @@
  * - `node_modules`;
  * - temporary files of editors.
  *
- * Symbolic links are followed. A file or folder that can be reached twice counts once, by its own name if possible. So
- * cycles end.
+ * Not everybody who may write in a folder below the source may read what the manager can read, nor stop the others:
+ *
+ * | found                                          | what becomes of it                                                       |
+ * |------------------------------------------------|--------------------------------------------------------------------------|
+ * | the source is a link                           | followed, once for each listing: all of it is of one folder              |
+ * | a link whose real path is in the source's      | followed                                                                 |
+ * | a link to a folder or file that is found anyway, such as a folder that it is in | it counts once, by its own name: circles end, and nothing is multiplied |
+ * | a link whose real path is not in the source's  | a problem of this link. Nothing of its target is read, and what its name declared before is kept |
+ * | the same to a file whose name is of no document | nothing: it would not be read anyway                                    |
+ * | a link to nothing                              | a problem of this link                                                   |
+ * | more than the limits allow                     | a problem of the folder that has most (`heaviest.ts`); the others are listed |
+ *
+ * A link counts as a file, since each may be a problem.
  */
-import { readdir, stat } from 'node:fs/promises';
+import type { Dirent } from 'node:fs';
+import { opendir, realpath, stat } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import { messageOf } from '../../base/index.ts';
 import { limits } from '../limits.ts';
 import { compareText } from '../problem.ts';
+import { isWithin } from './content.ts';
+import { Weights } from './heaviest.ts';
 
 export interface ListedFile {
   /** Relative to the root, with `/`. */
   readonly file: string;
+  /** Its real path. */
   readonly path: string;
   /** Changes when the file is written or replaced. */
   readonly signature: string;
+  /** By a link. What changes it has another name. */
+  readonly isLinked: boolean;
 }
 
 export interface Unlisted {
@@ -38,6 +55,15 @@ export interface Listing {
   /** Those below the root, relative to it. */
   readonly folders: readonly string[];
   readonly unlisted: readonly Unlisted[];
+  /** Of these, what has too much in it. */
+  readonly tooLarge: ReadonlySet<string>;
+  /** The real path of the root, which is that of all files. */
+  readonly place: string;
+}
+
+export interface ListingLimits {
+  readonly files: number;
+  readonly entries: number;
 }
 
 const documentFile = /\.(?:ya?ml|json)$/i;
@@ -53,114 +79,212 @@ export function isDocumentFile(name: string): boolean {
 }
 
 /** Lists a folder or a single file. Never throws: what can't be listed is in `unlisted`. */
-export async function list(root: string): Promise<Listing> {
-  return new Walk(root).run();
+export async function list(root: string, bounds: ListingLimits = limits): Promise<Listing> {
+  return new Walk(root, bounds).run();
 }
 
 interface Step {
   /** Relative to the root. */
   readonly file: string;
-  readonly link: boolean;
+  /** Its real path; of a link, the one of its folder with its name. */
+  readonly place: string;
+  readonly isLink: boolean;
+  readonly isLinked: boolean;
 }
 
-class Walk {
-  readonly #root: string;
-  readonly #files: ListedFile[] = [];
-  readonly #listed: string[] = [];
-  readonly #unlisted: Unlisted[] = [];
-  readonly #seen = new Set<string>();
-  #folders: string[] = [''];
-  #links: string[] = [];
-  #entries = 0;
+/** So many folders are left out one by one. After that, all of the source is. */
+const mostLeftOut = 100;
 
-  constructor(root: string) {
-    this.#root = root;
+class Walk {
+  readonly #name: string;
+  readonly #limits: ListingLimits;
+  #root = '';
+  #files: ListedFile[] = [];
+  #listed: string[] = [];
+  #unlisted: Unlisted[] = [];
+  readonly #seen = new Set<string>();
+  #folders: Step[] = [];
+  /** In the order in which they are followed. Those found meanwhile come after them. */
+  #links: Step[] = [];
+  #laterLinks: Step[] = [];
+  readonly #entryWeights = new Weights();
+  readonly #fileWeights = new Weights();
+  readonly #leftOut = new Set<string>();
+
+  constructor(name: string, bounds: ListingLimits) {
+    this.#name = name;
+    this.#limits = bounds;
   }
 
   async run(): Promise<Listing> {
     try {
+      this.#root = await realpath(this.#name);
       const root = await stat(this.#root, { bigint: true });
       if (root.isFile()) {
         const signature = signatureOf(root);
-        const file = { file: basename(this.#root), path: this.#root, signature };
-        return { files: [file], folders: [], unlisted: [] };
+        this.#files.push({ file: basename(this.#name), path: this.#root, signature, isLinked: true });
+        return this.#found();
       }
       if (!root.isDirectory()) throw new Error('it is neither a folder nor a file');
-      this.#seen.add(`${root.dev}:${root.ino}`);
+      this.#seen.add(identityOf(root));
+      this.#folders.push({ file: '', place: this.#root, isLink: false, isLinked: false });
     } catch (error) {
       this.#cannot('', error);
       return this.#found();
     }
-    while (this.#entries <= limits.entries && this.#files.length <= limits.files) {
+    while (!this.#leftOut.has('')) {
       const folder = this.#folders.pop();
-      if (folder !== undefined) await this.#folder(folder);
-      else if (this.#links.length > 0) {
-        const [next = '', ...rest] = this.#links.sort(compareText);
-        this.#links = rest;
-        await this.#visit({ file: next, link: true });
-      } else return this.#found();
+      const link = folder ? undefined : this.#nextLink();
+      if (folder) await this.#folder(folder);
+      else if (link) await this.#visit(link);
+      else break;
     }
-    this.#unlisted.push({
-      prefix: '',
-      message: `holds more than ${limits.files} files of documents, or ${limits.entries} entries`,
-      remedy: 'check that it is the right folder',
-      vanished: false,
-    });
     return this.#found();
   }
 
   #found(): Listing {
-    return { files: this.#files, folders: this.#listed, unlisted: this.#unlisted };
+    const { isLeftOut } = this;
+    return {
+      files: this.#files.filter(({ file }) => !isLeftOut(file)),
+      folders: this.#listed.filter((folder) => this.#leftOut.has(folder) || !isLeftOut(folder)),
+      unlisted: this.#unlisted,
+      tooLarge: this.#leftOut,
+      place: this.#root,
+    };
   }
 
-  async #folder(folder: string): Promise<void> {
+  #nextLink(): Step | undefined {
+    if (this.#links.length === 0) {
+      this.#links = this.#laterLinks.sort((left, right) => compareText(right.file, left.file));
+      this.#laterLinks = [];
+    }
+    return this.#links.pop();
+  }
+
+  async #folder({ file: folder, place, isLinked }: Step): Promise<void> {
+    if (this.isLeftOut(folder)) return;
     try {
-      const entries = await readdir(join(this.#root, folder), { withFileTypes: true });
-      this.#entries += entries.length;
+      const entries = await this.#entriesOf(place);
       const steps: Step[] = [];
       for (const entry of entries) {
-        const file = folder === '' ? entry.name : `${folder}/${entry.name}`;
         if (isSkipped(entry.name)) continue;
-        if (entry.isSymbolicLink()) this.#links.push(file);
-        else if (entry.isDirectory() || isDocumentFile(entry.name)) steps.push({ file, link: false });
+        const file = folder === '' ? entry.name : `${folder}/${entry.name}`;
+        const isLink = entry.isSymbolicLink();
+        const isFile = isDocumentFile(entry.name);
+        if (!isLink && !entry.isDirectory() && !isFile) continue;
+        steps.push({ file, place: join(place, entry.name), isLink, isLinked: isLinked || isLink });
       }
-      await Promise.all(steps.map((step) => this.#visit(step)));
+      this.#entryWeights.add(folder, entries.length);
+      this.#fileWeights.add(folder, steps.filter((step) => step.isLink || isDocumentFile(step.file)).length);
+      this.#stayWithinLimits();
+      if (this.isLeftOut(folder)) return;
+      this.#laterLinks.push(...steps.filter((step) => step.isLink));
+      await Promise.all(steps.filter((step) => !step.isLink).map((step) => this.#visit(step)));
     } catch (error) {
       this.#cannot(folder, error);
     }
   }
 
-  async #visit({ file, link }: Step): Promise<void> {
+  /** No more than are needed to see that they are too many. */
+  async #entriesOf(place: string): Promise<Dirent[]> {
+    const entries: Dirent[] = [];
+    for await (const entry of await opendir(place, { bufferSize: 1024 })) {
+      entries.push(entry);
+      if (entries.length > this.#limits.entries) break;
+    }
+    // It may have been exchanged for a link since it was found.
+    if (!isWithin(await realpath(place), this.#root)) throw new Error('it was exchanged for a link');
+    return entries;
+  }
+
+  async #visit({ file, place, isLink, isLinked }: Step): Promise<void> {
+    if (this.isLeftOut(file)) return;
     try {
-      const path = join(this.#root, file);
+      const path = isLink ? await realpath(place) : place;
       const found = await stat(path, { bigint: true });
-      const identity = `${found.dev}:${found.ino}`;
-      if (link && this.#seen.has(identity)) return;
-      if (found.isDirectory()) {
-        this.#folders.push(file);
-        this.#listed.push(file);
-      } else if (found.isFile() && isDocumentFile(file)) {
-        this.#files.push({ file, path, signature: signatureOf(found) });
-      } else return;
+      const isFile = found.isFile() && isDocumentFile(file);
+      if (!isWithin(path, this.#root)) {
+        if (isFile || found.isDirectory()) this.#unlisted.push({ prefix: file, ...leadsOut });
+        return;
+      }
+      if (!isFile && !found.isDirectory()) return;
+      const identity = identityOf(found);
+      if (this.#seen.has(identity) && (isLinked || found.isDirectory())) return;
       this.#seen.add(identity);
+      if (isFile) this.#files.push({ file, path, signature: signatureOf(found), isLinked });
+      else {
+        this.#folders.push({ file, place: path, isLink: false, isLinked });
+        this.#listed.push(file);
+      }
     } catch (error) {
-      this.#cannot(file, error, link);
+      this.#cannot(file, error, isLink);
     }
   }
 
-  #cannot(prefix: string, error: unknown, link = false): void {
+  /** Whether it, or a folder that it is in, has too much in it. */
+  readonly isLeftOut = (file: string): boolean =>
+    this.#leftOut.size > 0 && hasAncestorIn(this.#leftOut, file);
+
+  #stayWithinLimits(): void {
+    const bounds = [
+      [this.#fileWeights, this.#limits.files],
+      [this.#entryWeights, this.#limits.entries],
+    ] as const;
+    for (const [weights, most] of bounds) {
+      while (weights.used > most) {
+        const folder = this.#leftOut.size < mostLeftOut ? weights.heaviestFolder() : '';
+        this.#fileWeights.leaveOut(folder);
+        this.#entryWeights.leaveOut(folder);
+        this.#leftOut.add(folder);
+        const { files, entries } = this.#limits;
+        this.#unlisted = this.#unlisted.filter(({ prefix }) => !this.isLeftOut(prefix));
+        this.#unlisted.push({
+          prefix: folder,
+          message:
+            folder === ''
+              ? `holds more than ${files} files of documents, or ${entries} entries`
+              : `has most of what is in the source, more than ${files} files of documents, or ${entries} entries; it is not read`,
+          remedy: 'check that it is the right folder',
+          vanished: false,
+        });
+      }
+    }
+  }
+
+  #cannot(prefix: string, error: unknown, isLink = false): void {
     const vanished = (error as NodeJS.ErrnoException).code === 'ENOENT';
     this.#unlisted.push({
       prefix,
       message:
-        link && vanished ? 'is a link to something that is not there' : `can't be read: ${messageOf(error)}`,
+        isLink && vanished
+          ? 'is a link to something that is not there'
+          : `can't be read: ${messageOf(error)}`,
       remedy:
-        link && vanished
+        isLink && vanished
           ? 'fix the link, or remove it'
           : 'check that it exists, is mounted, and readable by this user',
       vanished,
     });
   }
+}
+
+const leadsOut: Omit<Unlisted, 'prefix'> = {
+  message: 'is a link to something outside of the source folder, so it is not read',
+  remedy: 'put the files themselves there, mount them there, or use the folder that holds both as the source',
+  vanished: false,
+};
+
+/** Whether one of them is the file itself, or a folder that it is in. */
+export function hasAncestorIn(names: ReadonlySet<string>, file: string): boolean {
+  for (let end = file.length; end !== -1; end = file.lastIndexOf('/', end - 1)) {
+    if (names.has(file.slice(0, end))) return true;
+    if (end === 0) return false;
+  }
+  return names.has('');
+}
+
+function identityOf({ dev, ino }: { readonly dev: bigint; readonly ino: bigint }): string {
+  return `${dev}:${ino}`;
 }
 
 function signatureOf(found: {

@@ -124,9 +124,10 @@ describe('a file', () => {
     const { source } = fleet(serviceDocument('other'));
     const link = path.join(source, 'linked.yaml');
     symlinkSync(file, link);
-    const { code, stderr } = await run(['stop', 'web', '--source', source]);
-    expect(code).toBe(1);
-    expect(stderr).toContain(`it is a link to ${file}, outside of ${source}`);
+    expect((await run(['stop', 'web', '--source', source])).code).toBe(1);
+    await expect(openSourceFile(source, 'linked.yaml')).rejects.toThrow(
+      `it is a link to ${file}, outside of ${source}`,
+    );
     expect(textOf(file)).not.toContain('Stopped');
     expect((await run(['stop', 'web', '--source', link])).code).toBe(0);
     expect(textOf(file)).toContain('Stopped');

@@ -1,14 +1,5 @@
-import {
-  chmodSync,
-  existsSync,
-  lstatSync,
-  mkdirSync,
-  rmSync,
-  symlinkSync,
-  utimesSync,
-  writeFileSync,
-} from 'node:fs';
-import { dirname, join } from 'node:path';
+import { chmodSync, existsSync, lstatSync, mkdirSync, rmSync, symlinkSync, utimesSync } from 'node:fs';
+import { join } from 'node:path';
 import * as fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { systemClock } from '../../../src/base/index.ts';
@@ -62,10 +53,8 @@ describe('a folder is read', () => {
 
   test('through links; circles end, and what is reached twice counts once', async () => {
     write('real/a.yaml', service('a'));
-    const elsewhere = join(dirname(folder), 'elsewhere');
-    mkdirSync(elsewhere);
-    writeFileSync(join(elsewhere, 'b.yaml'), service('b'));
-    symlinkSync(elsewhere, join(folder, 'linked'));
+    write('.shared/b.yaml', service('b'));
+    symlinkSync(join(folder, '.shared'), join(folder, 'linked'));
     symlinkSync('..', join(folder, 'real', 'circle'));
     symlinkSync('real', join(folder, 'again'));
     symlinkSync('real/a.yaml', join(folder, 'a-too.yaml'));

@@ -53,15 +53,28 @@ describe('the documents of a folder', () => {
     expect(folder({ 'a.yaml': ': :\n\t[' })).toMatchObject({ empty: false, complete: false });
   });
 
-  test('more than 10,000 documents are not taken', () => {
-    const many = { ...parseFile('a.yaml', volume('data')), documentCount: 2001 };
-    const files = ['a', 'b', 'c', 'd', 'e'].map((file) => Object.assign({ ...many }, { file }));
-    const snapshot = assemble([parseFile('f', service('web')), ...files], 1);
+  const withCount = (file: string, name: string, documentCount: number) => ({
+    ...parseFile(file, service(name)),
+    documentCount,
+  });
+
+  test('of more than 10,000 documents, the file that has most is not used, and nothing counts as removed', () => {
+    const snapshot = assemble([withCount('a/a.yaml', 'a', 10_001), withCount('b/b.yaml', 'b', 20)], 1);
+    expect([...snapshot.objects.keys()]).toEqual(['ContainerService/default/b']);
     expect(snapshot.complete).toBe(false);
-    expect(snapshot.objects.size).toBe(0);
-    expect(snapshot.problems.some((problem) => problem.message.includes('more than 10000 documents'))).toBe(
-      true,
+    expect(snapshot.problems.map(formatProblem)).toEqual([
+      '.: there are more than 10000 documents, so the files that have most are not used: a/a.yaml; check that this is the right folder, or split the fleet',
+    ]);
+  });
+
+  test('of very many files with one document each, no file of another folder is left out for them', () => {
+    const many = Array.from({ length: 9990 }, (_, index) =>
+      withCount(`a/${index % 7}/${index}.yaml`, 'a', 1),
     );
+    const snapshot = assemble([...many, withCount('b/b.yaml', 'b', 500)], 1);
+    expect(snapshot.objects.has('ContainerService/default/b')).toBe(true);
+    expect(snapshot.complete).toBe(false);
+    expect(snapshot.problems[0]?.message).toMatch(/are not used: a\/.* and 485 more$/);
   });
 
   test('the order in which files are read makes no difference', () => {
