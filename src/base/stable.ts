@@ -57,6 +57,11 @@ function hasMembers(value: unknown): value is Members {
   return typeof value === 'object' && value !== null;
 }
 
+/** Hex SHA-256 of a text that holds no secret, as `sha256sum` computes it. */
+export function textDigest(text: string): string {
+  return hash('sha256', text);
+}
+
 /** Hex SHA-256 of a value that holds no secret. */
 export function digestOf(value: unknown): string {
   return createHash('sha256')

@@ -36,6 +36,7 @@ import { Workqueue, type QueueLane } from './workqueue.ts';
 import { Dispatch, shareOfKey, shareOfRequests } from './dispatch.ts';
 import { isTakenIn } from './fleet/taken-in.ts';
 import { Sleepers } from './sleepers.ts';
+import { handledToken } from './status/index.ts';
 
 export interface ControllerOptions {
   readonly store: StateStore;
@@ -260,7 +261,7 @@ export class Controller {
     for (const dependent of this.#members.dependentsOf(key)) this.#enqueue(dependent, 'edit');
     const account = accountNamed(key) !== undefined ? this.#members.accountOf(key) : undefined;
     if (account) this.#recheckAll(account);
-    const asked = fleet.snapshot.objects.get(key)?.annotations[annotations.reconcileAt];
+    const asked = handledToken(fleet.snapshot.objects.get(key)?.annotations[annotations.reconcileAt]);
     if (asked !== undefined && asked !== store.record(key)?.report?.reconcileAt) {
       this.#members.accountOf(key)?.informer.want();
     }

@@ -28,7 +28,7 @@ import {
 } from './plan/index.ts';
 import { annotations, parseObjectKey, traitsOf, type ObjectKey, type OwnerGate } from '../resources/index.ts';
 import type { ObjectRecord } from '../state/index.ts';
-import { isReportedReady, type StatusInputs } from './status/index.ts';
+import { handledToken, isReportedReady, type StatusInputs } from './status/index.ts';
 import type { AccountHandle } from './accounts.ts';
 import { isOutdated, planCommand } from './commands.ts';
 import { giveUpAdvice } from './fleet/advice.ts';
@@ -362,7 +362,7 @@ export class Pass {
     const probed = target && readiness.watch(this.key, target, isReportedReady(this.record()));
     const view = this.#observer.view();
     const secrets = () => this.kind.secrets?.(view) ?? [];
-    const reconcileAt = view.object.annotations[annotations.reconcileAt];
+    const reconcileAt = handledToken(view.object.annotations[annotations.reconcileAt]);
     const isUnseen = this.kind.remote !== undefined && observation.kind === 'pending';
     return { ...this.kind.status(look, { probed, secrets }), reconcileAt, isUnseen };
   }

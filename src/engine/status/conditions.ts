@@ -107,8 +107,8 @@ function withTransition(
   };
 }
 
-/** The limit of a `metav1.Condition`, in characters. */
-const longestMessage = 32_768;
+/** In characters. Several conditions may have the same message, and all of a status stays below 32 KiB. */
+const longestMessage = 4096;
 
 function shortened(message: string): string {
   return message.length <= longestMessage ? message : `${message.slice(0, longestMessage - 1)}…`;

@@ -100,7 +100,7 @@ export function common() {
       .optional()
       .describe('The last request that was to change something.'),
     lastHandledReconcileAt: text.describe(
-      'The value of the annotation fleetkeeper.dev/reconcile-at that was acted upon.',
+      'The value of the annotation fleetkeeper.dev/reconcile-at that was acted upon; of one with more than 256 characters, `sha256:` and its digest.',
     ),
     bookkeeping: z
       .looseObject({})
