@@ -36,6 +36,7 @@ import { Exchanges } from './admission/exchanges.ts';
 import { LastMutations, startOfOldestRead } from './outcomes/last-mutations.ts';
 import { AbsenceProofs } from './observation/observe.ts';
 import { behindSource, learnFromRefusal, Backoffs, outdated, unverified } from './outcomes/backoffs.ts';
+import { leaving } from './leaving.ts';
 import { reportSaved } from './pass-labels.ts';
 import { Pass, type PassOptions } from './pass.ts';
 import { foreseen, guardedRoster, refusedStep } from './step-guard.ts';
@@ -79,8 +80,7 @@ export class Reconciler {
     this.#settlement = new Settlement(options, this.#creations);
     this.#transitions = new Transitions(options.logger);
     this.#policy = new PolicyGate(options);
-    const [driftWatch, absenceProofs] = [this.driftWatch, this.#absenceProofs];
-    this.#passOptions = { ...options, driftWatch, absenceProofs };
+    this.#passOptions = { ...options, driftWatch: this.driftWatch, absenceProofs: this.#absenceProofs };
   }
 
   /**
@@ -96,9 +96,6 @@ export class Reconciler {
     }
     // A process may have ended between a roster and its resources.
     await this.#options.ownedResources?.sync(key);
-    // The document may be edited during the pass.
-    const { uid, deletionRequestedAt, generation } = record;
-    const planned = { key, uid, deletionRequestedAt, generation };
     const pass = this.#passOf(key);
     const account = pass.account();
     const blocked = blockedBy(this.#options, this.#creations, record, pass, account);
@@ -113,7 +110,9 @@ export class Reconciler {
     this.#options.capacity.concluded(key, plan);
     this.driftWatch.concluded(key, plan);
     const partners = blocked ? [] : this.#exchanges.saw(key, plan, pass, handle);
-    const concluded = await this.#conclude(planned, pass, { ...decision, plan }, handle);
+    const last = { ...decision, plan: await leaving(this.#options, pass, record.uid, plan) };
+    // The document may have been edited during the pass.
+    const concluded = await this.#conclude(record, pass, last, handle);
     // What was saved may concern others: a budget that stops them.
     const wakes = [...partners, ...this.#options.capacity.wakes(), ...this.#options.money.wakes()];
     const result = { ...concluded, wakes, news: [...(concluded.news ?? []), ...this.#policy.news(key)] };
@@ -290,8 +289,8 @@ export class Reconciler {
       return false;
     if (now.kind === 'act' && this.#exchanges.obstacle(now, pass, account.handle)) return false;
     if (!this.#options.capacity.mayStill(pass.key)) return false;
-    const { handle } = account;
-    if (handle && !this.#policy.stillAllows(pass.record(), now, this.#costOf(handle, pass))) return false;
+    const cost = account.handle && this.#costOf(account.handle, pass);
+    if (cost && !this.#policy.stillAllows(pass.record(), now, cost)) return false;
     // Its own recorded restart is no reason to wait.
     if (step.reason === remediationReason && pass.mayRemediate()) return true;
     // Nobody has read the activities for a step that seemed to interrupt nothing.

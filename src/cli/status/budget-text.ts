@@ -33,11 +33,13 @@ export function budgetRows(entry: StatusEntry, waiting: readonly string[]): [str
     limit === undefined ? [] : [limitTexts[name]?.(limit) ?? name],
   );
   const unpriced = amount('unpricedObjects') ?? 0;
+  const left = amount('leftObjects') ?? 0;
   const count = amount('waiting') ?? 0;
   const named = waiting.slice(0, mostNamed).join(', ');
   return [
     ['Limits:', texts.join(', ')],
     ['Members:', `${amount('members') ?? 0}${unpriced > 0 ? `, ${unpriced} without a price` : ''}`],
+    ['Left:', left > 0 ? `${left} at the provider, by deletionPolicy: Retain` : undefined],
     ['Reserved:', `${usd(amount('reservedMicros') ?? 0)}/h`],
     ['Waiting:', `${count}${named === '' ? '' : `: ${named}${count > mostNamed ? ', …' : ''}`}`],
     ['Shed:', shedText(status)],

@@ -110,7 +110,9 @@ function gateOf(
         ? `${unknownPart(budget)}; the month ends at ${rfc3339(wallMs + figures.monthLeftMs)}`
         : '';
     const schedule = schedulePart(budgets.coursesOf(budget), wallMs);
-    return refused(`${limitText(room.limit, terms, figures)}; ${would()}${month}${schedule}`);
+    return refused(
+      `${limitText(room.limit, terms, figures)}${leftPart(budget)}; ${would()}${month}${schedule}`,
+    );
   }
   // What was let through keeps its turn until its request is sent.
   if (part.asked > 0n) return undefined;
@@ -177,6 +179,12 @@ function stuckFor(
     budget,
     `${limitText('perObject', terms, figures)}, and this would cost ${usdOf(cost.afterMicros)}/h (${cost.basis})`,
   );
+}
+
+/** Nothing else shows what has the room. */
+function leftPart({ leftIds: { length } }: Budget): string {
+  if (length === 0) return '';
+  return ` with ${length} ${length === 1 ? 'thing that was' : 'things that were'} left at the provider`;
 }
 
 /** If a schedule is known to make room. */

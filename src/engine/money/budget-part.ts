@@ -1,10 +1,18 @@
 /** What one object adds to the sums of its budgets. */
-import { parseRfc3339 } from '../../base/index.ts';
+import { parseRfc3339, type Clock } from '../../base/index.ts';
 import { annotations, parseObjectKey, traitsOf, type Asked, type ObjectKey } from '../../resources/index.ts';
 import type { ObjectRecord, StateStore } from '../../state/index.ts';
-import type { Accounts } from '../accounts.ts';
+import type { AccountHandle, Accounts } from '../accounts.ts';
 import type { Fleet } from '../fleet/fleet.ts';
-import { estimate, holdsCompute, serviceBurn, volumeBurn, type Demand } from '../plan/index.ts';
+import {
+  estimate,
+  holdsCompute,
+  priorityOf,
+  serviceBurn,
+  volumeBurn,
+  type Claim,
+  type Demand,
+} from '../plan/index.ts';
 import type { Money } from './money.ts';
 import { serviceCost, volumeCost, type UnshownCost } from './unshown-costs.ts';
 
@@ -12,6 +20,8 @@ import { serviceCost, volumeCost, type UnshownCost } from './unshown-costs.ts';
 export interface Part {
   /** The account (`namespace/name`) that its things are in. */
   readonly account: string | undefined;
+  /** What it manages at the provider. */
+  readonly id: string | undefined;
   /** Of a service, what owns it. */
   readonly owner: ObjectKey | undefined;
   /** What its things cost, those without a shown price by their estimate. */
@@ -39,6 +49,7 @@ export interface Part {
 
 export const noPart: Part = {
   account: undefined,
+  id: undefined,
   owner: undefined,
   burn: 0n,
   isUnpriced: false,
@@ -57,7 +68,7 @@ export interface PartSources {
   readonly store: StateStore;
   readonly fleet: Fleet;
   readonly money: Money;
-  readonly accounts: Pick<Accounts, 'handle'>;
+  readonly accounts: Pick<Accounts, 'handle' | 'handles'>;
   /** Monotonic. */
   readonly nowMs: number;
   /** It is stopped for a budget. */
@@ -85,7 +96,7 @@ export function askedOf({ reserved, asked, spare }: Part): bigint {
 }
 
 export function partOf(record: ObjectRecord, sources: PartSources, before: Part | undefined): Part {
-  const { key, account } = record;
+  const { key, account, externalId: id } = record;
   const { money, nowMs, fleet, isShed } = sources;
   const things = thingsOf(record, sources);
   const { micros: reserved, askedMicros } = money.reservations.microsOf(key);
@@ -108,7 +119,19 @@ export function partOf(record: ObjectRecord, sources: PartSources, before: Part 
   const isUnmade = isWanted && record.externalId === undefined && reserved === 0n;
   const unmade = isUnmade ? wantedMicros(record, sources) : undefined;
   const { isHolding: _, isSteady: __, ...counted } = things;
-  return { account, owner, ...counted, reserved, asked: askedMicros, last, spare, unmade, passesUntil };
+  return { account, id, owner, ...counted, reserved, asked: askedMicros, last, spare, unmade, passesUntil };
+}
+
+/** Of an object that nobody has asked yet what it needs. Undefined: something of it was made, or nothing is wanted. */
+export function unmadeClaim(
+  { key, manifest }: ObjectRecord,
+  { unmade }: Part,
+  { fleet, clock }: Pick<PartSources, 'fleet'> & { readonly clock: Clock },
+): Claim | undefined {
+  if (unmade === undefined) return undefined;
+  const { annotations: given } = fleet.snapshot.objects.get(key) ?? manifest;
+  const sinceMs = clock.monotonicMs();
+  return { key, isRepair: false, priority: priorityOf(given), sinceMs, micros: unmade };
 }
 
 /** Undefined: no such time is given. */
@@ -178,6 +201,25 @@ function thingsOf(record: ObjectRecord, { store, accounts, money }: PartSources)
     isUnknown: own.isUnknown || isUnknown,
     extras: [volumeId],
   };
+}
+
+/** What a thing costs that no object has. Undefined: none of the accounts shows it. */
+export function partOfThing(
+  id: string,
+  handles: readonly AccountHandle[],
+  { money }: Pick<PartSources, 'money'>,
+): Part | undefined {
+  for (const handle of handles) {
+    const { services, volumes } = handle.informer.current ?? {};
+    const [service, volume] = [services?.get(id), volumes?.get(id)];
+    if (!service && !volume) continue;
+    const book = money.books.book(handle);
+    const shown = service
+      ? priced(serviceBurn(service), () => serviceCost(service, undefined, book))
+      : volume && priced(volumeBurn(volume), () => volumeCost(volume, undefined, book));
+    return { ...noPart, ...shown, account: handle.name };
+  }
+  return undefined;
 }
 
 const nothing = { burn: 0n, isUnpriced: false, isUnknown: false };

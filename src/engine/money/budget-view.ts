@@ -1,6 +1,10 @@
-import type { BudgetTerms, ObjectKey } from '../../resources/index.ts';
+import { monthEnd } from '../../base/index.ts';
+import type { BudgetTerms, ObjectKey, StoredLeft } from '../../resources/index.ts';
 import type { BudgetFigures, Course, Tally } from '../plan/index.ts';
+import type { Budget } from './budget.ts';
+import type { BudgetAccounts } from './budget-accounts.ts';
 import type { ObjectCosts } from './budget-objects.ts';
+import type { LeftThings } from './left-things.ts';
 
 /** What a budget shows. */
 export interface BudgetView {
@@ -22,6 +26,12 @@ export interface BudgetView {
   readonly courses: () => readonly Course[];
   /** Members that it makes wait for nothing, and until when (Unix milliseconds). */
   readonly passing: ReadonlyMap<ObjectKey, number>;
+  /** Ids of what members left at the provider, and what counts. */
+  readonly left: readonly string[];
+  /** What was left without notice. Its record does not have it yet. */
+  readonly unsavedLeft: readonly StoredLeft[];
+  /** Ids that were remembered for that, and need not be any more. */
+  readonly leftOver: ReadonlySet<string>;
   /** It is one too many for an object. */
   readonly isCrowded: boolean;
   /** It is one too many for the process. */
@@ -39,4 +49,34 @@ export interface BudgetNow {
   readonly objects: ObjectCosts | undefined;
   /** Whether the object waits for it, and not for another budget. */
   readonly isAwaitedBy: (key: ObjectKey) => boolean;
+}
+
+interface Around extends Pick<BudgetView, 'courses' | 'isBeyond'> {
+  readonly figures: BudgetFigures;
+  readonly about: BudgetAccounts;
+  readonly left: LeftThings;
+  /** Unix milliseconds. */
+  readonly nowMs: number;
+}
+
+export function viewOf(budget: Budget, { figures, about, left, nowMs, ...rest }: Around): BudgetView {
+  const { members, tally, waitingCount, isCrowded, passing, terms } = budget;
+  return {
+    ...rest,
+    terms,
+    members: terms.scope.of === 'account' ? about.countIn(budget) : members.size,
+    burnMicros: figures.burnMicros,
+    reservedMicros: figures.reservedMicros,
+    balanceMicros: figures.balanceMicros,
+    ...about.pricesMissingIn(budget),
+    tally,
+    waiting: waitingCount,
+    unreadable: about.unreadableOf(budget),
+    monthEndsAt: monthEnd(nowMs, terms.timeZone),
+    isCrowded,
+    passing,
+    left: budget.leftIds,
+    unsavedLeft: budget.unsaved,
+    leftOver: left.overIn(budget),
+  };
 }

@@ -1,12 +1,20 @@
 /** One budget: its sums, and who waits for it. */
 import { sameValue } from '../../base/index.ts';
-import { parseObjectKey, type BudgetTerms, type ObjectKey, type ShedOrder } from '../../resources/index.ts';
 import {
+  parseObjectKey,
+  type BudgetTerms,
+  type ObjectKey,
+  type ShedOrder,
+  type StoredLeft,
+} from '../../resources/index.ts';
+import {
+  firstTally,
   microsOf,
   observedMicros,
   passedLimits,
   reached,
   roomOf,
+  tallied,
   type BudgetFigures,
   type Claim,
   type Room,
@@ -40,6 +48,12 @@ export class Budget {
   #passingChanges = 0;
   /** What is stopped for it, by its record. */
   orders: ReadonlyMap<ObjectKey, ShedOrder> = new Map();
+  /** What members left at the provider, by its record. */
+  left: readonly StoredLeft[] = [];
+  /** What its record is yet to have of that. */
+  unsaved: readonly StoredLeft[] = [];
+  /** What counts of that now, by id. */
+  #leftParts: ReadonlyMap<string, Part> = new Map();
   terms: BudgetTerms;
   /** Its document can't be used: members wait. */
   isBroken: boolean;
@@ -107,6 +121,11 @@ export class Budget {
     this.observedMicros = tally ? observedMicros(tally) : 0n;
   }
 
+  /** An account that it is about was read, with what its members cost. */
+  reads(read: Parameters<typeof tallied>[1], rules: Parameters<typeof tallied>[2]): void {
+    this.tally = this.#tally ? tallied(this.#tally, read, rules) : firstTally(read, rules.timeZone);
+  }
+
   get waitingCount(): number {
     return this.waiting.size + this.#stuck.size;
   }
@@ -153,6 +172,20 @@ export class Budget {
     this.unmade.take(key);
     this.shed.take(key);
     this.passing.delete(key);
+  }
+
+  /** Ids of what members left at the provider, and what still counts. */
+  get leftIds(): readonly string[] {
+    return [...this.#leftParts.keys()];
+  }
+
+  /** What counts now of what members left at the provider. */
+  countLeft(parts: ReadonlyMap<string, Part>): void {
+    const before = this.#leftParts;
+    if (sameValue([...before], [...parts])) return;
+    this.#leftParts = parts;
+    for (const part of parts.values()) this.#count(part, 1);
+    for (const part of before.values()) this.#count(part, -1);
   }
 
   #count(part: Part, sign: 1 | -1): void {
@@ -279,6 +312,7 @@ export class Budget {
       this.tally?.month,
       String(figures.burnMicros),
       this.members.size,
+      this.#leftParts.size,
       this.passing.size,
       this.#passingChanges,
       this.#unknownBefore,

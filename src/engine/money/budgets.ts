@@ -13,9 +13,9 @@
  * | a budget of a namespace   | it is in it                                                      |
  * | a budget of an account    | it lives in the account; all else in the account counts as well  |
  *
- * Failure cases. A lost answer: the reservation stays until it is settled. A restart: reservations are rebuilt from the intents, the
- * tally from the record, and what was kept for lost things is forgotten. An invalid document: what was a member waits, if the budget
- * was valid before and not `Report`. A budget that is deleted holds nothing any more. The clock: see plan/tally.ts.
+ * Failure cases. A lost answer: the reservation stays until it is settled. A restart: reservations are rebuilt from the intents, the tally from the
+ * record, and what was kept for lost things is forgotten. An invalid document: what was a member waits, if the budget was valid before and not
+ * `Report`. A budget that is deleted holds nothing any more. What members leave at the provider: left-things.ts. The clock: plan/tally.ts.
  */
 import { monthEnd, sameValue, type Clock } from '../../base/index.ts';
 import { changedKeys, type DesiredSnapshot } from '../../desired/index.ts';
@@ -34,12 +34,8 @@ import type { Fleet } from '../fleet/fleet.ts';
 import type { Kinds } from '../kind.ts';
 import {
   countingRules,
-  firstTally,
-  priorityOf,
   readTally,
-  tallied,
   type BudgetFigures,
-  type Claim,
   type Cost,
   type Course,
   type Gate,
@@ -47,7 +43,7 @@ import {
 } from '../plan/index.ts';
 import { Budget } from './budget.ts';
 import { BudgetAccounts } from './budget-accounts.ts';
-import type { BudgetNow, BudgetView } from './budget-view.ts';
+import { viewOf, type BudgetNow, type BudgetView } from './budget-view.ts';
 import { budgetGate, type BudgetGateOptions } from './budget-gate.ts';
 import { objectCosts } from './budget-objects.ts';
 import { CountedBudgets } from './counted-budgets.ts';
@@ -57,11 +53,13 @@ import {
   noPart,
   ownedMicros,
   partOf,
+  unmadeClaim,
   wantedMicros,
   type Part,
   type PartSources,
 } from './budget-part.ts';
 import { Forecasts } from './forecasts.ts';
+import { LeftThings, type Counted } from './left-things.ts';
 import type { Money } from './money.ts';
 import { Shedding, type ShedFor } from './shedding.ts';
 
@@ -74,21 +72,19 @@ export interface BudgetsOptions {
   readonly kinds: Kinds;
 }
 
-interface Member {
-  readonly budgets: readonly Budget[];
-  readonly part: Part;
-}
+const noMember: Counted = { budgets: [], part: noPart };
 
 export class Budgets {
   readonly #options: BudgetsOptions;
   readonly #budgets = new Map<ObjectKey, Budget>();
   readonly #counted = new CountedBudgets(({ key }) => this.#woken.add(key));
-  readonly #members = new Map<ObjectKey, Member>();
+  readonly #members = new Map<ObjectKey, Counted>();
   /** By an id that is no object's own: the service that it was made with. */
   readonly #extras = new Map<string, ObjectKey>();
   readonly #moved = new Set<ObjectKey>();
   readonly #about: BudgetAccounts;
   readonly #shedding: Shedding;
+  readonly #left: LeftThings;
   readonly #woken = new Set<ObjectKey>();
   /** Objects of which it is known what they need. */
   readonly #asked = new Set<ObjectKey>();
@@ -105,6 +101,11 @@ export class Budgets {
     this.#forecasts = new Forecasts({ store, fleet, nowMs: () => clock.wallMs(), wouldCost });
     this.#about = new BudgetAccounts(options);
     this.#gateOptions = { ...options, budgets: this, about: this.#about };
+    this.#left = new LeftThings(
+      clock,
+      () => this.#sources(),
+      (key) => this.#woken.add(key),
+    );
     this.#shedding = new Shedding(options, {
       near: (namespace) => this.#counted.in(namespace),
       budgetsOf: (record) => this.#budgetsOf(record),
@@ -130,42 +131,43 @@ export class Budgets {
     return budgetGate(this.#gateOptions, key, cost, replaces);
   }
 
+  /** What the object made is to stay at the provider without it: why it may not be forgotten yet. */
+  leaveGate(record: ObjectRecord): Gate | undefined {
+    return this.#left.gate(record, this.#memberOf(record.key));
+  }
+
+  leave(record: ObjectRecord): Promise<void> {
+    return this.#left.leave(record, () => this.#memberOf(record.key));
+  }
+
   /** The budgets of the object that make it wait, when they are exceeded or not valid. */
   gatingOf(key: ObjectKey): readonly Budget[] {
-    this.#refresh();
-    const budgets = this.#members.get(key)?.budgets ?? [];
+    const { budgets } = this.#memberOf(key);
     return budgets.every(({ gates }) => gates) ? budgets : budgets.filter(({ gates }) => gates);
   }
 
   /** What counts for the object now. */
   partOf(key: ObjectKey): Part {
+    return this.#memberOf(key).part;
+  }
+
+  #memberOf(key: ObjectKey): Counted {
     this.#refresh();
-    return this.#members.get(key)?.part ?? noPart;
+    return this.#members.get(key) ?? noMember;
   }
 
   view(key: ObjectKey): BudgetView | undefined {
     this.#refresh();
     const budget = this.#budgets.get(key);
     if (!budget) return undefined;
-    const { members, tally, waitingCount, isCrowded, passing, terms } = budget;
-    const figures = this.figures(budget);
-    const monthEndsAt = monthEnd(this.#options.clock.wallMs(), terms.timeZone);
-    return {
-      terms,
-      members: terms.scope.of === 'account' ? this.#about.countIn(budget) : members.size,
-      burnMicros: figures.burnMicros,
-      reservedMicros: figures.reservedMicros,
-      balanceMicros: figures.balanceMicros,
-      ...this.#about.pricesMissingIn(budget),
-      tally,
-      waiting: waitingCount,
-      unreadable: this.#about.unreadableOf(budget),
-      monthEndsAt,
+    return viewOf(budget, {
+      figures: this.figures(budget),
+      about: this.#about,
+      left: this.#left,
       courses: () => this.coursesOf(budget),
-      isCrowded,
       isBeyond: this.#counted.isBeyond(budget),
-      passing,
-    };
+      nowMs: this.#options.clock.wallMs(),
+    });
   }
 
   /** The order of a budget to stop the object, or to have fewer replicas of it. The strictest of several. */
@@ -203,7 +205,7 @@ export class Budgets {
   figures(budget: Budget, now = this.#options.clock.wallMs()): BudgetFigures {
     const { money } = this.#options;
     const { scope, timeZone } = budget.terms;
-    const handle = scope.of === 'account' ? this.#about.ownOf(budget) : undefined;
+    const handle = this.#about.ownOf(budget);
     const balance = handle?.informer.balanceMicros;
     const own = scope.of === 'account' ? money.openMicros(handle?.name) + budget.kept : budget.held;
     return {
@@ -218,12 +220,12 @@ export class Budgets {
 
   /** An account was read. */
   observe(handle: AccountHandle, { snapshot, changedIds }: SnapshotChange): void {
-    const { store } = this.#options;
     for (const id of changedIds) {
-      const key = store.recordOf(id)?.key ?? this.#extras.get(id);
+      const key = this.#options.store.recordOf(id)?.key ?? this.#extras.get(id);
       if (key) this.#moved.add(key);
     }
     for (const key of this.#sparing) this.#moved.add(key);
+    this.#left.observed();
     this.#refresh();
     const rules = countingRules(longestPollSeconds(handle.spec), this.#snapshot?.cluster !== undefined);
     for (const budget of this.#budgets.values()) {
@@ -233,9 +235,7 @@ export class Budgets {
       const { burnMicros, balanceMicros } = this.figures(budget);
       const read = { at: Math.floor(snapshot.receivedAt), burnMicros, balanceMicros };
       const gap = this.#about.unreadableOf(budget).length > 0 ? { gapMs: 0 } : {};
-      budget.tally = budget.tally
-        ? tallied(budget.tally, read, { timeZone, ...rules, ...gap })
-        : firstTally(read, timeZone);
+      budget.reads(read, { timeZone, ...rules, ...gap });
       this.#wake(budget);
     }
   }
@@ -289,6 +289,7 @@ export class Budgets {
     for (const namespace of new Set(again))
       for (const { key } of this.#options.store.recordsIn(namespace)) moved.add(key);
     const sources = this.#sources();
+    for (const budget of this.#left.moved(moved)) touched.add(budget);
     for (const key of moved) {
       if (!traitsOf(parseObjectKey(key).kind).asks) continue;
       for (const budget of this.#place(key, sources)) touched.add(budget);
@@ -314,17 +315,19 @@ export class Budgets {
       if (!before) return [];
       for (const waiting of before.everyone()) this.#woken.add(waiting);
       this.#orders(before, []);
+      this.#left.forget(before);
       this.#budgets.delete(key);
       this.#counted.take(before);
       return [namespace];
     }
     const isBroken = fleet.snapshot.unusable.has(key);
     const spec = fleet.specOf(record);
-    const { terms, tally, shedding } = (spec && traitsOf(kind).budget?.(spec, record.kind)) ?? {};
+    const { terms, tally, shedding, left = [] } = (spec && traitsOf(kind).budget?.(spec, record.kind)) ?? {};
     if (!terms) return [];
     if (before && sameValue(before.terms.scope, terms.scope)) {
       if (before.terms.mode !== terms.mode) this.#orders(before, []);
       before.become(terms, isBroken);
+      this.#left.take(before, left);
       this.#orders(before, shedding?.orders ?? []);
       this.#wake(before);
       return [];
@@ -333,6 +336,8 @@ export class Budgets {
     budget.tally = before?.tally ?? (tally && readTally(tally));
     this.#budgets.set(key, budget);
     this.#counted.put(budget);
+    if (before) this.#left.forget(before);
+    this.#left.take(budget, left);
     this.#orders(budget, shedding?.orders ?? []);
     return [namespace];
   }
@@ -346,9 +351,8 @@ export class Budgets {
 
   /** Returns the budgets whose sums have changed. Where there is no budget, nothing is placed, and nothing is kept for later ones. */
   #place(key: ObjectKey, sources: PartSources): readonly Budget[] {
-    const { store } = this.#options;
     const before = this.#members.get(key);
-    const record = store.record(key);
+    const record = this.#options.store.record(key);
     for (const budget of before?.budgets ?? []) budget.subtract(key, before?.part ?? noPart);
     for (const id of before?.part.extras ?? []) this.#extras.delete(id);
     if (!record || this.#counted.in(parseObjectKey(key).namespace).length === 0) {
@@ -356,6 +360,7 @@ export class Budgets {
       this.#sparing.delete(key);
       this.#counted.forget(key);
       for (const budget of before?.budgets ?? []) budget.leaves(key);
+      if (!record && before) this.#left.vanished(before);
       return before?.budgets ?? [];
     }
     const budgets = this.#budgetsOf(record);
@@ -363,7 +368,7 @@ export class Budgets {
     const part = partOf(record, sources, before?.part);
     this.#members.set(key, { budgets, part });
     for (const budget of before?.budgets ?? []) if (!budgets.includes(budget)) budget.leaves(key);
-    const unmade = this.#unmade(record, part);
+    const unmade = this.#asked.has(key) ? undefined : unmadeClaim(record, part, this.#options);
     for (const budget of budgets)
       budget.add(key, part, { unmade, shed: this.#shedding.claim(budget, record) });
     if (part.spare > 0n) this.#sparing.add(key);
@@ -374,13 +379,6 @@ export class Budgets {
     const holdsAsBefore = before && heldFor(before.part) === heldFor(part);
     const isSame = passesAsBefore && holdsAsBefore && before.budgets.length === budgets.length;
     return isSame ? [] : [...(before?.budgets ?? []), ...budgets];
-  }
-
-  #unmade({ key, manifest }: ObjectRecord, { unmade }: Part): Claim | undefined {
-    if (unmade === undefined || this.#asked.has(key)) return undefined;
-    const { annotations } = this.#options.fleet.snapshot.objects.get(key) ?? manifest;
-    const sinceMs = this.#options.clock.monotonicMs();
-    return { key, isRepair: false, priority: priorityOf(annotations), sinceMs, micros: unmade };
   }
 
   #budgetsOf(record: ObjectRecord): readonly Budget[] {

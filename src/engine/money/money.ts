@@ -16,7 +16,7 @@ import {
 } from '../plan/index.ts';
 import { entryOf, type ReasonOf } from '../../reasons/index.ts';
 import type { ObjectKey, StoredShedding } from '../../resources/index.ts';
-import type { IntentEstimate, StateStore } from '../../state/index.ts';
+import type { IntentEstimate, ObjectRecord, StateStore } from '../../state/index.ts';
 import type { Logger } from '../../telemetry/index.ts';
 import type { AccountHandle } from '../accounts.ts';
 import type { Pass } from '../pass.ts';
@@ -87,6 +87,16 @@ export class Money {
   /** All budgets, as they are now. */
   budgets(): ReturnType<Budgets['all']> {
     return this.#budgets?.all() ?? [];
+  }
+
+  /** What the object made is to stay at the provider without it: why it may not be forgotten yet. */
+  leaveGate(record: ObjectRecord): Gate | undefined {
+    return this.#budgets?.leaveGate(record);
+  }
+
+  /** The object is about to be forgotten. Resolves when its budgets remember durably what it leaves. */
+  async leave(record: ObjectRecord): Promise<void> {
+    await this.#budgets?.leave(record);
   }
 
   /** Before something is deleted to be made anew: why that has to wait for a budget. */

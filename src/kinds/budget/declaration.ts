@@ -24,7 +24,9 @@ export const budget = declareKind({
     terms: termsOf(spec, state),
     tally: state.tally,
     shedding: state.shedding,
+    left: state.left,
   }),
+  withLeft: (state, left) => ({ ...state, left }),
   budgetInForce: inForceOf,
   state: budgetState,
   columns: [
@@ -48,6 +50,9 @@ export const budget = declareKind({
       'What was requested for them and is not shown yet, or is kept for those that are lost, per hour',
     ),
     unpricedObjects: status.count.describe('Members that cost something and show no price.'),
+    leftObjects: status.count.describe(
+      'How many things it counts that members left at the provider (`deletionPolicy: Retain`).',
+    ),
     month: status.text.describe('The month that the next amounts are about, such as 2026-11.'),
     since: status.time.describe(
       'Since when it is counted: the begin of the month, or when it was counted first.',

@@ -24,6 +24,7 @@ import {
 } from '../../engine/plan/index.ts';
 import { defineKind, type BudgetView, type View } from '../../engine/index.ts';
 import type { ObjectRecord } from '../../state/index.ts';
+import { leftState } from './left.ts';
 import { budgetHealth, observedBudget, withinBudget } from './status.ts';
 import type { BudgetSpec } from './schema.ts';
 import type { BudgetState } from './state.ts';
@@ -136,6 +137,7 @@ export const budget = defineKind<BudgetSpec, never, BudgetLook, undefined, Budge
         passing: overspend.passing,
         ...(tally ? { tally: storedTally(tally) } : {}),
         ...sheddingState(seen),
+        ...leftState(seen),
       },
       more: [['WithinBudget', withinBudget(seen)], ...sheddingCondition(seen)],
       news: [...news, ...overspend.news, ...sheddingNews(seen)],

@@ -64,6 +64,11 @@ const schema = z.object({
     .readonly()
     .optional(),
   shedding: shedding.optional(),
+  /** What members left at the provider, see engine/money/left-things.ts. */
+  left: z
+    .array(z.object({ account: z.string(), ids: z.array(z.string()).readonly() }))
+    .readonly()
+    .optional(),
   /** Which objects were reported that do not wait for it, and until when (Unix milliseconds). */
   passing: z
     .array(z.object({ object: z.string(), until: z.number() }))

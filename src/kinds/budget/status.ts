@@ -13,6 +13,7 @@ import { parseObjectKey, type ObjectKey } from '../../resources/index.ts';
 import type { Health, Statement } from '../../engine/status/index.ts';
 import { forecastOf, usedOf, type Used } from './amounts.ts';
 import type { BudgetLook } from './kind.ts';
+import { leftText } from './left.ts';
 
 const mostDays = 62;
 
@@ -36,6 +37,7 @@ export function observedBudget(look: BudgetLook): Record<string, unknown> {
     hourlyMicros: clampedMicros(burnMicros),
     reservedMicros: clampedMicros(reservedMicros),
     unpricedObjects: unpriced,
+    leftObjects: view.left.length,
     ...(tally ? spentFields(tally, terms.scope.of === 'account') : {}),
     ...(ahead ? { forecastMicros: clampedMicros(microsOf(ahead.amount)) } : {}),
     ...(ahead?.exhaustedAt === undefined ? {} : { exhaustedAt: rfc3339(ahead.exhaustedAt) }),
@@ -63,7 +65,9 @@ export function withinBudget(look: BudgetLook): Statement {
   const statement = usedStatement(look);
   const { unknown = 0 } = look.view ?? {};
   const missing = unknown === 0 ? '' : `${unknownPrices(unknown)}, so what that costs is missing here`;
-  const message = [statement.message, missing, passingText(look)].filter((text) => text !== '').join('; ');
+  const message = [statement.message, missing, leftText(look), passingText(look)]
+    .filter((text) => text !== '')
+    .join('; ');
   return { ...statement, message };
 }
 

@@ -137,6 +137,12 @@ export interface ShedOrder {
   readonly replicas?: number | undefined;
 }
 
+/** Ids of what objects that a budget counted have left in an account (`namespace/name`), the oldest first (engine/money/left-things.ts). */
+export interface StoredLeft {
+  readonly account: string;
+  readonly ids: readonly string[];
+}
+
 export interface SparedObject {
   readonly object: string;
   readonly since: number;

@@ -3,7 +3,7 @@
  * (kinds/KIND/declaration.ts). Code outside kinds/ asks for a trait, and never compares with the name of a kind.
  */
 import type { z } from 'zod';
-import type { BudgetInForce, BudgetTerms, StoredShedding, StoredTally } from './budget.ts';
+import type { BudgetInForce, BudgetTerms, StoredLeft, StoredShedding, StoredTally } from './budget.ts';
 import type { Column } from './columns.ts';
 import type { CommandVerbs } from './commands.ts';
 import type { CelRule } from './constraints.ts';
@@ -98,7 +98,7 @@ export interface Traits<Name extends string, Spec, Referred extends string, Stat
   asksOfOwned?(spec: Spec): Asked;
   /** It is to cost nothing for now. */
   isAtRest?(spec: Spec): boolean;
-  /** What it limits, of a budget, what was counted so far, and what is stopped for it. */
+  /** What it limits, of a budget, what was counted so far, what is stopped for it, and what was left that it counts. */
   budget?(
     spec: Spec,
     state: State,
@@ -106,7 +106,10 @@ export interface Traits<Name extends string, Spec, Referred extends string, Stat
     readonly terms: BudgetTerms;
     readonly tally: StoredTally | undefined;
     readonly shedding: StoredShedding | undefined;
+    readonly left: readonly StoredLeft[] | undefined;
   };
+  /** With that left at the provider which it counts. */
+  withLeft?(state: State, left: readonly StoredLeft[]): State;
   /** What is shown of its terms. `spec`: as it was stored, by whatever version, or as anybody has written it. */
   budgetInForce?(spec: Partial<Spec>, state: State): BudgetInForce;
   /** What it announces, and to whom. */

@@ -23,6 +23,7 @@ test('the days of two months of a cluster take less than 4 KiB, whatever they ha
   let tally = firstTally(read(0), 'UTC');
   for (let day = 1; day <= 100; day += 1) tally = tallied(tally, read(day), rules);
   const view = {
+    left: [],
     terms,
     members: 1,
     waiting: 0,
