@@ -41,4 +41,4 @@ export { holdsDocuments, settingsFileName } from './settings-file.ts';
 export { changedKeys, following } from './snapshots.ts';
 export type * from './source.ts';
 export { lineAt, readYaml, type YamlDocument } from './yaml.ts';
-export { isDocumentFile } from './folder/listing.ts';
+export { isDocumentFile, isSkipped } from './folder/listing.ts';

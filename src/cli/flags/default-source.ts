@@ -112,6 +112,14 @@ export function hasState(folder: string): boolean {
   }
 }
 
+/** The same, or the state that its settings file names. */
+export function keepsState(folder: string): boolean {
+  if (hasState(folder)) return true;
+  const settings = [folder, path.dirname(folder)].flatMap((place) => settingsFor(folder, place));
+  const named = settings.flatMap((one) => one.of('apply').get('state')?.text ?? []);
+  return named.some((file) => existsSync(file));
+}
+
 /** Of a source named by `--source`: the fleet that `plan SOURCE` would be about instead, if only that one has a state. */
 export function otherFleetIn(source: string): string | undefined {
   const inside = path.join(source, fleetFolder);

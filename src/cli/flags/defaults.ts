@@ -11,6 +11,7 @@ import { namespaceOfNames } from '../selection.ts';
 import { chooseSource, otherFleetIn, shown, type ChosenSource } from './default-source.ts';
 import { settingsIn, type Setting, type Settings } from './settings.ts';
 import { SourceOption, folderArgument } from './source-option.ts';
+import { refusePartOfFleet } from './part-as-source.ts';
 
 /** For commands with `--source`; nothing happens to others. */
 export async function applyDefaults(command: Command, context: Context): Promise<void> {
@@ -22,6 +23,7 @@ export async function applyDefaults(command: Command, context: Context): Promise
     if (source === undefined) command.setOptionValue('source', chosen.source);
     if (chosen.settings) applySettings(command, chosen.settings);
     note(context, chosen);
+    await refusePart(command, context, option, chosen);
   } else if (option.isNeeded) {
     const why =
       'there is no fleetkeeper.yaml with a `source`, and neither ./fleet nor the current folder has documents';
@@ -29,6 +31,19 @@ export async function applyDefaults(command: Command, context: Context): Promise
   }
   refuseForeign(command, chosen?.source);
   if (isCluster(chosen?.source)) await applyContext(command, context);
+}
+
+/** A source with an owner or a state of its own is a fleet of its own: whoever names one wants that. */
+async function refusePart(
+  command: Command,
+  context: Context,
+  { isNeeded }: SourceOption,
+  { source, settings }: ChosenSource,
+): Promise<void> {
+  const { owner, state } = command.opts<{ owner?: string; state?: string }>();
+  const hasState = command.options.some(({ long }) => long === '--state');
+  if (!isNeeded || !hasState || settings || isCluster(source)) return;
+  if (owner === undefined && state === undefined) await refusePartOfFleet(context, command.name(), source);
 }
 
 /**
