@@ -7,7 +7,7 @@
  * | none of these, and `--owner`                                  | derived from the API keys of the fleet's accounts and the owner's name |
  * | neither                                                       | random                                                          |
  *
- * The first two are the same in every process with the same input: it recognises the marks of another one without a
+ * A variable that is set and empty is an error. The first two are the same in every process with the same input: it recognises the marks of another one without a
  * state. Whoever names the owner claims all marks of that owner for this fleet. Without that claim, two folders of
  * the same name must not take each other's things.
  */
@@ -44,8 +44,21 @@ function suppliedKey({ environment }: Context, { digestKeyFile }: IdentityFlags)
   const text = environment['FLEETKEEPER_DIGEST_KEY'];
   const file = environment['FLEETKEEPER_DIGEST_KEY_FILE'];
   if (digestKeyFile !== undefined) return keyOfFile(digestKeyFile, `--digest-key-file ${digestKeyFile}`);
-  if (text) return keyOf(text, 'FLEETKEEPER_DIGEST_KEY');
+  for (const [name, value] of Object.entries({
+    FLEETKEEPER_DIGEST_KEY: text,
+    FLEETKEEPER_DIGEST_KEY_FILE: file,
+  }))
+    if (value === '') throw emptyVariable(name);
+  if (text !== undefined) return keyOf(text, 'FLEETKEEPER_DIGEST_KEY');
   return file ? keyOfFile(file, `FLEETKEEPER_DIGEST_KEY_FILE (${file})`) : undefined;
+}
+
+/** As a CI system passes a secret that is not there. Taken for no key, changed values would not roll out. */
+function emptyVariable(name: string): UserError {
+  return new UserError(
+    `${name} is set, and empty: there is no digest key in it`,
+    'check that the secret of the CI exists, and that this job may read it; unset the variable to go on without a key',
+  );
 }
 
 function keyOfFile(file: string, suppliedBy: string): SharedKey {

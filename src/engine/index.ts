@@ -25,7 +25,7 @@ export {
 } from './kind.ts';
 export type * from './held.ts';
 export type { KeptRegistration } from './activity-registrations.ts';
-export type { Marks } from './fleet/marks.ts';
+export type { MarkHolder, Marks } from './fleet/marks.ts';
 export { conflict, identify, markIndex, type Identity, type Observed } from './observation/observe.ts';
 export type { RecordedMutation } from './mutation/index.ts';
 export { quotasOf } from './money/quotas.ts';

@@ -36,6 +36,49 @@ export interface UnreadAccount {
   readonly message: string;
 }
 
+/** A thing with this fleet's mark that no document and no record has: nothing manages it, and it is paid. */
+export interface Undeclared {
+  readonly kind: string;
+  /** `namespace/name` of the Account. */
+  readonly account: string;
+  readonly id: string;
+  readonly name: string | null;
+  /** Micro-USD. Null where the API shows no price, and of what costs nothing. */
+  readonly hourlyMicros: number | null;
+  readonly message: string;
+}
+
+/** An object that is to be created, and a thing of that name that is there already. */
+export interface SameName {
+  readonly kind: string;
+  readonly namespace: string;
+  /** Of the object. */
+  readonly name: string;
+  readonly account: string;
+  /** Of the thing. */
+  readonly id: string;
+  /** The owner in its mark; null without a mark. */
+  readonly owner: string | null;
+  /** The mark was made with this fleet's digest key. */
+  readonly sameKey: boolean;
+  readonly hourlyMicros: number | null;
+  readonly message: string;
+}
+
+/** A service whose values of variables could not be compared. */
+export interface Uncompared {
+  readonly kind: string;
+  readonly namespace: string;
+  readonly name: string;
+}
+
+/** What a plan found beside its documents. Each is absent where there is none. */
+export interface BesideDocuments {
+  readonly undeclared?: readonly Undeclared[];
+  readonly sameNames?: readonly SameName[];
+  readonly uncompared?: readonly Uncompared[];
+}
+
 export function shownDuplicate(
   key: ObjectKey,
   { message, ...duplicate }: DescribedDuplicate,

@@ -20,6 +20,7 @@ import { replicaCounts, type ReplicaCounts } from './replica-counts.ts';
 import {
   shownDuplicate,
   shownProblem,
+  type BesideDocuments,
   type ShownDuplicate,
   type ShownProblem,
   type UnreadAccount,
@@ -167,7 +168,7 @@ export interface PlanOverlay {
   readonly unchanged: number;
 }
 
-export interface FleetPlan {
+export interface FleetPlan extends BesideDocuments {
   /** Absent: it is the plan of what the source has. */
   readonly overlay?: PlanOverlay;
   /** Absent: it is the plan of the whole fleet. */

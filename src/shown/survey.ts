@@ -7,9 +7,10 @@ import { canonicalId } from '../base/index.ts';
 import type { DesiredSnapshot } from '../desired/index.ts';
 import { derivedUid, ownerId } from '../engine/plan/index.ts';
 import { kinds } from '../kinds/index.ts';
-import type { AccountContents, AnyRemote, HeldThings, Marks } from '../engine/index.ts';
+import type { AccountContents, AnyRemote, HeldThings, MarkHolder, Marks } from '../engine/index.ts';
 import {
   managedKinds,
+  objectKey,
   parseObjectKey,
   traitsOf,
   type ManagedKind,
@@ -40,6 +41,10 @@ export interface Holding {
   readonly managedBy: ManagedBy;
   /** The owner in its mark, as the annotation `adopt-from` names it. */
   readonly markedBy: string | undefined;
+  /** Its mark was made with the digest key of the fleet that was given. */
+  readonly isKeyed: boolean;
+  /** Its mark shows the digest key that it was made with. */
+  readonly showsKey: boolean;
   readonly value: AnyRemote;
 }
 
@@ -65,7 +70,24 @@ function holdingOf(kind: ManagedKind, value: AnyRemote, known: FleetKnowledge): 
   const { remote } = kinds[kind];
   if (!remote?.held) return undefined;
   const { held: things, marks } = remote;
-  return { kind, things, id: value.id, name: things.name(value), value, ...managers(value, marks, known) };
+  const name = things.name(value);
+  const mayBe = name === undefined ? [] : known.mayBe(kind, things.bestName?.(name) ?? name);
+  const isNamedSo = mayBe.some((identity) => marks.byKey(value, identity));
+  const keyIds = marks.keyIds(value);
+  const isKeyed = isNamedSo || keyIds.some((id) => id === known.keyId);
+  const { markedBy, managedBy } = managers(value, marks, known);
+  const isOurs = isNamedSo && managedBy.is === 'owner';
+  return {
+    kind,
+    things,
+    id: value.id,
+    name,
+    value,
+    markedBy,
+    isKeyed: markedBy !== undefined && isKeyed,
+    showsKey: keyIds.length > 0,
+    managedBy: isOurs ? { ...managedBy, isOurs } : managedBy,
+  };
 }
 
 /** The storage of a service is deleted with it, and is managed by whoever manages the service. */
@@ -86,11 +108,14 @@ interface FleetKnowledge {
   readonly byMark: (mark: string) => ObjectKey | undefined;
   /** Objects that stand for something by its id. */
   readonly recordedElsewhere: ReadonlySet<ObjectKey>;
+  readonly keyId: string | undefined;
+  /** The objects, there or not, whose things are called so: the mark of a volume does not show its owner in any other way. */
+  readonly mayBe: (kind: ManagedKind, name: string) => readonly MarkHolder[];
 }
 
 function fleetKnowledge(fleet: KnownFleet | undefined): FleetKnowledge {
   const byId = new Map<string, ObjectKey>();
-  if (!fleet) return { ownerId: undefined, byId, byMark: () => undefined, recordedElsewhere: new Set() };
+  if (!fleet) return { ...nothingKnown, byId };
   const { store, snapshot } = fleet;
   for (const { key, spec } of snapshot.objects.values()) {
     if ('adopt' in spec && spec.adopt) byId.set(canonicalId(spec.adopt.id), key);
@@ -103,7 +128,29 @@ function fleetKnowledge(fleet: KnownFleet | undefined): FleetKnowledge {
     byId,
     byMark: (mark) => (marks ??= marksOf(fleet)).get(mark),
     recordedElsewhere: new Set(byId.values()),
+    keyId: store.digestKey.id,
+    mayBe: holdersCalled(fleet),
   };
+}
+
+const nothingKnown: Omit<FleetKnowledge, 'byId'> = {
+  ownerId: undefined,
+  byMark: () => undefined,
+  recordedElsewhere: new Set(),
+  keyId: undefined,
+  mayBe: () => [],
+};
+
+function holdersCalled({ store, snapshot }: KnownFleet): FleetKnowledge['mayBe'] {
+  const { ownerName, digestKey } = store;
+  const owner = { id: ownerId(ownerName), digestKey };
+  const keys = [...snapshot.objects.keys()];
+  const namespaces = new Set(['default', ...keys.map((key) => parseObjectKey(key).namespace)]);
+  return (kind, name) =>
+    Array.from(namespaces, (namespace) => {
+      const uid = derivedUid(ownerName, objectKey(kind, namespace, name));
+      return { owner, record: { uid } };
+    });
 }
 
 function marksOf({ store, snapshot }: KnownFleet): ReadonlyMap<string, ObjectKey> {

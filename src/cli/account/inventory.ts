@@ -18,6 +18,8 @@ export interface InventoryItem {
   readonly managedBy: { readonly object: string } | { readonly owner: string } | null;
   /** `Kind/namespace/name` of the object whose mark it carries, and which stands for something else. */
   readonly duplicateOf?: string;
+  /** It has the mark of the fleet that was given, and no document and no record of that fleet has it. */
+  readonly undeclared?: true;
 }
 
 export interface Inventory {
@@ -69,6 +71,7 @@ function itemOf(account: string, holding: Holding): InventoryItem {
     name: name ?? null,
     managedBy: shownManager(managedBy),
     ...(managedBy.is === 'duplicate' ? { duplicateOf: managedBy.key } : {}),
+    ...(managedBy.is === 'owner' && managedBy.isOurs ? { undeclared: true } : {}),
     state: things.state(value) ?? null,
     hourlyMicros: shownMicros(things.burn(value)),
   };
@@ -113,7 +116,13 @@ export function inventoryText({ items, totals }: Inventory, all: boolean): strin
       ? []
       : [`${id} carries the mark of ${of}, which is recorded for something else; \`plan\` shows what to do`],
   );
-  return [renderTable(withAccount('ACCOUNT', head), rows), '', ...duplicates, sum, ...marked].join('\n');
+  const undeclared = items.flatMap(({ id, undeclared: isOurs }) =>
+    isOurs
+      ? [`${id} has this fleet's mark and no document: one was removed or renamed, or \`Retain\` left it`]
+      : [],
+  );
+  const notes = [...duplicates, ...undeclared];
+  return [renderTable(withAccount('ACCOUNT', head), rows), '', ...notes, sum, ...marked].join('\n');
 }
 
 /** What `deletionPolicy: Retain` left has its mark still, as what is managed has. */

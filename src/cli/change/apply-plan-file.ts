@@ -47,6 +47,7 @@ import { isReady } from '../output/settled.ts';
 import { identity } from '../progress/view.ts';
 import { converge } from './converge.ts';
 import { policyOf } from './judged.ts';
+import { complainOfBeside, refuseOtherOwner } from './other-owner.ts';
 import { observeFleet, problemLines, type ObservedFleet } from './fleet-plan.ts';
 import { readingMs, withOpenState, type LockedFolder, type OneShotFlags } from './one-shot.ts';
 import { recordsIn, type PartOfFleet } from './part-of-fleet.ts';
@@ -103,7 +104,9 @@ export async function applyPlanFile(
   const planned = plannedIn(observed, preview, before);
   const verdict = compared(folder, flags, { file, observed, planned }, begunMs);
   if (verdict.refusals.length > 0) return refuse(context, place, verdict.refusals);
+  refuseOtherOwner(observed, flags);
   report(context, flags, verdict);
+  complainOfBeside(context, observed.plan);
   return withOpenState(folder, 'apply', (store) =>
     carryOut(folder, flags, { file, observed, planned, store, show }),
   );

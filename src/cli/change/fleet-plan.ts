@@ -22,6 +22,9 @@ import { untilStopped, type Context } from '../context.ts';
 import type { FleetAccess } from '../fleet-access.ts';
 import { acceptance, sameFleetFlags, type FleetFlags } from '../options.ts';
 import { Outstanding } from '../output/outstanding.ts';
+import { isCluster } from '../cluster.ts';
+import { besideDocuments, knownBefore, type ReadContents } from './beside-documents.ts';
+import { contentsOf } from './read-contents.ts';
 import { countingGuard, isCounted } from './counted.ts';
 import { partOfFleet, partialOf, recordsIn, type PartOfFleet, type Records } from './part-of-fleet.ts';
 import type { SelectionFlags } from '../selection.ts';
@@ -42,6 +45,8 @@ export interface ObservedFleet {
   /** Accounts that could not be read, each in a sentence. */
   readonly unreadable: readonly string[];
   readonly vanished: Vanished;
+  /** The state had objects before. */
+  readonly isKept: boolean;
   /** What the rules of the policy were given of the plan as a whole. Undefined: there are none. */
   readonly judgedBy: { readonly rules: readonly Rule[]; readonly plan: PolicyPlan } | undefined;
   /** Of all objects that are planned. */
@@ -80,11 +85,16 @@ export async function observeFleet(
   removed?: PartOfFleet,
 ): Promise<ObservedFleet> {
   const managed = managedThings(access.store);
-  const observed = await observe(context, flags, access, removed);
+  const before = knownBefore(access.store);
+  const { contents, whole, ...observed } = await observe(context, flags, access, removed);
   const vanished = vanishedIn(observed.plan, managed, access.store);
   const { plan, readable } = observed;
-  const complete = readable && withVanished(readable, vanished);
-  return { ...observed, plan: withVanished(plan, vanished), readable: complete, vanished };
+  const isReported = !removed && !isCluster(flags.source);
+  const given = { snapshot: whole, store: access.store, accounts: contents, before };
+  const beside = isReported ? besideDocuments(plan, given) : {};
+  const complete = readable && { ...withVanished(readable, vanished), ...beside };
+  const found = { ...withVanished(plan, vanished), ...beside };
+  return { ...observed, plan: found, readable: complete, vanished, isKept: before.isKept };
 }
 
 async function observe(
@@ -92,7 +102,7 @@ async function observe(
   flags: ObserveFlags,
   { source, store }: Pick<FleetAccess, 'source' | 'store'>,
   removed?: PartOfFleet,
-): Promise<Omit<ObservedFleet, 'vanished'>> {
+): Promise<Read> {
   const { clock, random } = context;
   const results = new Map<ObjectKey, PassResult>();
   const finished = new AbortController();
@@ -139,8 +149,7 @@ async function observe(
     },
   });
   const deadline = clock.after(flags.timeout, finish);
-  let money: Money = { burn: 0n, budgets: [] };
-  let accounts: ObservedFleet['accounts'] = new Map();
+  let seen: ReturnType<typeof seenBy> | undefined;
   try {
     await manager.start();
     if (outstanding.isEmpty) finish();
@@ -149,18 +158,29 @@ async function observe(
       Promise.race([untilStopped({ stopped: finished.signal }), untilStopped(context)]),
     );
     // A stopped manager has no accounts.
-    money = { burn: burnOf(manager, store), budgets: manager.budgets() };
-    accounts = observedAccounts(manager);
+    seen = seenBy(manager, store);
   } finally {
     deadline.cancel();
     await manager.stop();
   }
   const { snapshot: whole } = manager;
-  if (!whole || !outstanding.isEmpty) throw incomplete(context, flags.timeout);
+  if (!whole || !seen || !outstanding.isEmpty) throw incomplete(context, flags.timeout);
   const own = new Map([...results].filter(([key]) => !isCounted(key, counted(), store)));
+  const { money, ...rest } = seen;
   const concluded = await concludedFrom(context, flags, own, { whole, part, store, money });
-  return { ...concluded, objects: whole.objects, accounts };
+  return { ...concluded, objects: whole.objects, whole, ...rest };
 }
+
+function seenBy(manager: Manager, store: StateStore) {
+  const money: Money = { burn: burnOf(manager, store), budgets: manager.budgets() };
+  return { money, accounts: observedAccounts(manager), contents: contentsOf(manager) };
+}
+
+/** What was found, with what it was found in. */
+type Read = Omit<ObservedFleet, 'vanished' | 'isKept'> & {
+  readonly contents: readonly ReadContents[];
+  readonly whole: DesiredSnapshot;
+};
 
 interface Found {
   readonly whole: DesiredSnapshot;
@@ -174,7 +194,7 @@ function concludedFrom(
   flags: ObserveFlags,
   own: Results,
   { whole, part, store, money }: Found,
-): Promise<Omit<ObservedFleet, 'vanished' | 'objects' | 'accounts'>> {
+): Promise<Omit<ObservedFleet, Later>> {
   const stuck = part ? waitingOutside(own, whole, part, store) : new Map<ObjectKey, PassResult>();
   const shown = new Map([...own, ...stuck]);
   const conclusion = (found: Results) =>
@@ -196,7 +216,8 @@ interface Money {
 }
 
 type Results = ReadonlyMap<ObjectKey, PassResult>;
-type Concluded = Omit<ObservedFleet, 'vanished' | 'judgedBy' | 'results' | 'objects' | 'accounts'>;
+type Later = 'vanished' | 'isKept' | 'objects' | 'accounts';
+type Concluded = Omit<ObservedFleet, Later | 'judgedBy' | 'results'>;
 
 /** Rules see the plan as it would be without them. */
 async function judged(
@@ -205,7 +226,7 @@ async function judged(
   { rules }: ObserveFlags,
   store: StateStore,
   nowMs: number,
-): Promise<Omit<ObservedFleet, 'vanished' | 'objects' | 'accounts'>> {
+): Promise<Omit<ObservedFleet, Later>> {
   const unjudged = conclusion(results);
   if (!rules) return { ...unjudged, results, judgedBy: undefined };
   const { summary, cost } = unjudged.plan;

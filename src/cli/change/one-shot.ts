@@ -29,6 +29,7 @@ import { complainOfSecrets } from '../secrets-dir.ts';
 import { openSource } from '../source.ts';
 import { consented } from './consent.ts';
 import { observeFleet, problemLines, type ObservedFleet } from './fleet-plan.ts';
+import { complainOfBeside } from './other-owner.ts';
 import { partText, type PartOfFleet } from './part-of-fleet.ts';
 import { isSuspicious } from './vanished.ts';
 import { words, type OneShotCommand } from './words.ts';
@@ -126,7 +127,7 @@ export async function agreed(
   if (flags.output === 'text') {
     if (plan.partial) print(context, partText(plan.partial));
     print(context, renderPlan(plan, palette(context.stdout, context.environment)));
-  }
+  } else complainOfBeside(context, plan);
   return consented(context, flags, command, plan);
 }
 

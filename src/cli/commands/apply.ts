@@ -6,6 +6,7 @@ import { recordsIn, type Records } from '../change/part-of-fleet.ts';
 import { isCluster } from '../cluster.ts';
 import { complain, exitCodes, type Context } from '../context.ts';
 import { analysisPrometheusOption } from '../analysis-prometheus.ts';
+import { refuseOtherOwner } from '../change/other-owner.ts';
 import { planFileArgument, withFolderOrPlanArgument } from '../flags/source-option.ts';
 import { applyPlanFile, type PlanFileApplyFlags } from '../change/apply-plan-file.ts';
 import {
@@ -94,6 +95,7 @@ async function apply(folder: LockedFolder, flags: ApplyFlags): Promise<number> {
   const { context, snapshot } = folder;
   const source = folder.source(snapshot);
   const observed = await planned(folder, flags, 'apply', source);
+  refuseOtherOwner(observed, flags);
   const problem = costProblem(observed.plan, flags);
   if (problem !== undefined) {
     complain(context, `${problem}; nothing is changed`);

@@ -4,13 +4,14 @@
  * | part                                       | too long                                            |
  * |--------------------------------------------|-----------------------------------------------------|
  * | marker, counts, cost                       | never: 1,000 characters are enough for them         |
- * | budgets, errors, held, interruptions, unclear, duplicates | a share of what is left; the number of others |
+ * | budgets, errors, held, interruptions, unclear, duplicates, what is beside the documents | a share of what is left; the number of others |
  * | each object, the greatest risk first       | whole objects are left out from the end, and counted |
  *
  * The marker is the first line, so that whoever posts the comment finds the last one and replaces it.
  */
 import { InvalidArgumentError } from 'commander';
 import type { Change, FleetPlan, Held, PlanBudget } from '../../manager/index.ts';
+import { sameNameLines, uncomparedLines, undeclaredLines, type BesideLine } from './beside-text.ts';
 import { code, htmlCode } from './markdown-text.ts';
 import {
   costLine,
@@ -94,7 +95,14 @@ export function renderMarkdown(plan: FleetPlan, { maxChars, name }: MarkdownOpti
         `- ${code(identity({ kind, namespace, name: object }))}: ${code(message, 500)}`,
     ),
   );
+  add('Beside a thing of the same name', sameNameLines(plan).map(besideItem));
+  add("With this fleet's mark and no document", undeclaredLines(plan).map(besideItem));
+  add('Not compared', uncomparedLines(plan).map(besideItem));
   return [...head, ...lists, ...objectParts(plan, room())].join('\n');
+}
+
+function besideItem({ name, text }: BesideLine): string {
+  return `- ${code(name)}: ${code(text, 500)}`;
 }
 
 function lengthOf(lines: readonly string[]): number {

@@ -151,6 +151,41 @@ export const planSchema = z.object({
     .array(z.object({ ...named, rule: text, message: text }))
     .optional()
     .describe('Of the rules of `--policy`.'),
+  sameNames: z
+    .array(
+      z.object({
+        ...named,
+        account: text,
+        id: text.describe('Of the thing that is there.'),
+        owner: text.nullable().describe('In its mark; `null` without a mark.'),
+        sameKey: z.boolean().describe("The mark was made with this fleet's digest key."),
+        hourlyMicros: micros.nullable(),
+        message: text,
+      }),
+    )
+    .optional()
+    .describe(
+      "Creations beside a thing of the same name, without a mark, or with another owner's mark and this digest key. Of folders only.",
+    ),
+  undeclared: z
+    .array(
+      z.object({
+        kind: text,
+        account: text,
+        id: text,
+        name: text.nullable(),
+        hourlyMicros: micros.nullable().describe('`null` without a price.'),
+        message: text,
+      }),
+    )
+    .optional()
+    .describe(
+      "Things with this fleet's mark that no document and no state has. They stay, and change no exit code. Of folders only.",
+    ),
+  uncompared: z
+    .array(z.object(named))
+    .optional()
+    .describe('Services whose values of `env` can not be compared: their marks are of another digest key.'),
   problems: z
     .array(
       z.object({

@@ -22,6 +22,7 @@ import type {
   Unclear,
 } from '../../manager/index.ts';
 import { parseObjectKey, type ObjectKey } from '../../resources/index.ts';
+import { besideCounts, besideLines, type BesideLine } from './beside-text.ts';
 import { longestLine, oneLine } from './terminal-text.ts';
 
 export interface Palette {
@@ -67,6 +68,7 @@ export function renderPlan(plan: FleetPlan, colours: Palette, isDetailed = false
     ...plan.unclear.flatMap((unclear) => renderUnclear(unclear, colours)),
     ...(plan.warnings ?? []).flatMap((warning) => renderWarning(warning, colours)),
     ...plan.duplicates.flatMap((duplicate) => renderDuplicate(duplicate, colours)),
+    ...besideLines(plan).flatMap((line) => renderBeside(line, colours)),
   ];
   return [
     ...lines,
@@ -195,6 +197,10 @@ function renderDuplicate(duplicate: ShownDuplicate, { bad, strong }: Palette): s
   return [`${bad('  !')} ${name}  ${bad('Duplicated')}`, `      ${oneLine(message)}`];
 }
 
+function renderBeside({ name, label, text }: BesideLine, { busy, strong }: Palette): string[] {
+  return [`${busy('  !')} ${strong(oneLine(name))}  ${busy(label)}`, `      ${oneLine(text)}`];
+}
+
 function renderDifferences(
   change: Pick<Change, 'differences' | 'variables'>,
   action: ChangeAction,
@@ -274,7 +280,11 @@ function noteText(notes: readonly string[], longest: number): string {
   return notes.length === 0 ? '' : `  (${shortened(notes.join('; '), longest / 4 - 4)})`;
 }
 
-export function renderSummary({ summary, unclear }: FleetPlan): string {
+export function renderSummary(plan: FleetPlan): string {
+  return [countsText(plan), ...besideCounts(plan)].join(' ');
+}
+
+function countsText({ summary, unclear }: FleetPlan): string {
   const { create, update, replace, leave, held, drift, duplicates, unchanged, waiting, problems } = summary;
   const { unseen = 0, replicas } = summary;
   if (create + update + replace + summary.delete + leave + held + duplicates + problems + unseen === 0) {

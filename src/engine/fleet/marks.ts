@@ -20,4 +20,6 @@ export interface Marks<Item> {
   byKey(item: Item, identity: MarkHolder): boolean;
   /** A mark is so short that somebody can find an object with the same one. Only the key's digits show whose it is (claims.ts). */
   readonly isShort?: true;
+  /** Ids of the digest keys that its marks were made with, as far as the marks show them. */
+  keyIds(item: Item): readonly string[];
 }

@@ -13,4 +13,6 @@ export const serviceMarks: Marks<wire.Service> = {
   ownerIn: (mark) => mark.split(':')[0] ?? '',
   byKey: ({ environmentNames }, { owner, record }) =>
     readMark(environmentNames, owner, markedUid(record)).ours?.keyId === owner.digestKey.id,
+  keyIds: ({ environmentNames }) =>
+    (environmentNames ?? []).flatMap((name) => parseBeacon(name)?.keyId ?? []),
 };

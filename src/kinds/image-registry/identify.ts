@@ -10,6 +10,7 @@ export const registryMarks: Marks<wire.Registry> = {
   own: () => '',
   ownerIn: () => '',
   byKey: () => false,
+  keyIds: () => [],
 };
 
 /**

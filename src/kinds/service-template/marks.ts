@@ -14,4 +14,8 @@ export const templateMarks: Marks<wire.Template> = {
     const mark = readTemplateMark(description);
     return mark?.keyId === owner.digestKey.id && mark.uid === compactUid(markedUid(record));
   },
+  keyIds({ description }) {
+    const mark = readTemplateMark(description);
+    return mark ? [mark.keyId] : [];
+  },
 };

@@ -12,4 +12,5 @@ export const volumeMarks: Marks<wire.Volume> = {
   own: ({ owner, record }) => volumeMarkId(volumeMark(owner, markedUid(record))),
   ownerIn: (mark) => mark.slice(1),
   byKey: ({ name }, { owner, record }) => readVolumeMark(name) === volumeMark(owner, markedUid(record)),
+  keyIds: () => [],
 };

@@ -1,0 +1,221 @@
+/**
+ * What the accounts show beside the documents of a folder. A run without a kept state knows earlier runs by marks alone, so a plan reports what
+ * these leave open. Pure.
+ *
+ * | found | reported as |
+ * |---|---|
+ * | this fleet's mark on a thing that no document and no record has: its document was removed or renamed | `undeclared` |
+ * | a creation, and a thing of that name without a mark, or with that of another owner and this digest key | `sameNames` |
+ * | a mark that was made with another digest key, on a service whose `env` is declared | `uncompared` |
+ */
+import { canonicalId } from '../../base/index.ts';
+import type { DesiredSnapshot } from '../../desired/index.ts';
+import type { AccountContents } from '../../engine/index.ts';
+import { clampedMicros, isSameRegion } from '../../engine/plan/index.ts';
+import type {
+  BesideDocuments,
+  Change,
+  FleetPlan,
+  SameName,
+  Undeclared,
+  Uncompared,
+} from '../../manager/index.ts';
+import { containerService } from '../../kinds/container-service/declaration.ts';
+import {
+  accountPlaceOf,
+  objectKey,
+  parseObjectKey,
+  remoteName,
+  type ObjectKey,
+} from '../../resources/index.ts';
+import { onceEach } from '../../shown/shared-things.ts';
+import { surveyor, type Holding } from '../../shown/survey.ts';
+import type { StateStore } from '../../state/index.ts';
+import { usd } from '../output/render.ts';
+
+/** An account that was read. */
+export interface ReadContents {
+  /** `namespace/name`. */
+  readonly account: string;
+  /** That of the environment, which serves all namespaces. */
+  readonly isShared: boolean;
+  readonly origin: string;
+  readonly contents: AccountContents;
+}
+
+/** What the state had before the accounts were read. */
+export interface KnownBefore {
+  readonly isKept: boolean;
+  readonly keys: ReadonlySet<ObjectKey>;
+  readonly ids: ReadonlySet<string>;
+}
+
+export function knownBefore(store: Pick<StateStore, 'records'>): KnownBefore {
+  const records = [...store.records()];
+  const made = records.filter(({ externalId }) => externalId !== undefined);
+  return {
+    isKept: records.length > 0,
+    keys: new Set(made.map(({ key }) => key)),
+    ids: new Set(made.map(({ externalId = '' }) => canonicalId(externalId))),
+  };
+}
+
+interface Beside {
+  readonly snapshot: DesiredSnapshot;
+  readonly store: StateStore;
+  readonly accounts: readonly ReadContents[];
+  readonly before: KnownBefore;
+}
+
+interface Held {
+  readonly account: string;
+  readonly isShared: boolean;
+  readonly origin: string;
+  readonly holdings: readonly Holding[];
+}
+
+export function besideDocuments(plan: FleetPlan, given: Beside): BesideDocuments {
+  const { snapshot, store, accounts, before } = given;
+  const survey = surveyor({ snapshot, store });
+  const shown = accounts.map(({ account, isShared, origin, contents }) => ({
+    account,
+    isShared,
+    origin,
+    holdings: survey(contents),
+  }));
+  // A document that can't be used, or was not planned, may stand for any of them.
+  const isWhole = snapshot.problems.length === 0 && !plan.partial;
+  const undeclared = isWhole ? undeclaredIn(onceEach(shown), store, before) : [];
+  const sameNames = creationsIn(plan)
+    .filter((key) => !before.keys.has(key))
+    .flatMap((key) => sameNamesOf(key, snapshot, shown));
+  const uncompared = uncomparedIn(shown, plan, given);
+  return {
+    ...(undeclared.length > 0 ? { undeclared } : {}),
+    ...(sameNames.length > 0 ? { sameNames } : {}),
+    ...(uncompared.length > 0 ? { uncompared } : {}),
+  };
+}
+
+function undeclaredIn(
+  accounts: readonly Pick<Held, 'account' | 'holdings'>[],
+  { ownerConfirmed }: StateStore,
+  { isKept, ids }: KnownBefore,
+): Undeclared[] {
+  const isOurs = ({ managedBy, isKeyed }: Holding) =>
+    managedBy.is === 'owner' && managedBy.isOurs && (isKeyed || ownerConfirmed || !isKept);
+  return accounts.flatMap(({ account, holdings }) =>
+    holdings
+      .filter((one) => isOurs(one) && isThere(one) && !ids.has(one.id))
+      .map((one) => {
+        const { kind, id, name = null } = one;
+        const message = `${described(one)} has this fleet's mark, and no document has it: it stays, and nothing manages it. Delete it at the provider, or restore its document`;
+        return { kind, account, id, name, hourlyMicros: microsOf(one), message };
+      }),
+  );
+}
+
+function isThere({ things, value }: Holding): boolean {
+  return things.isGoing?.(value) !== true && things.isPart?.(value) !== true;
+}
+
+/** With the replicas of fleets. */
+function creationsIn({ changes }: FleetPlan): ObjectKey[] {
+  const own = changes.filter(({ action }) => action === 'create').map(keyOf);
+  return [...new Set([...own, ...changes.flatMap(createdReplicas)])];
+}
+
+function createdReplicas({ namespace, replicas = [] }: Change): ObjectKey[] {
+  return replicas
+    .filter(({ action }) => action === 'create')
+    .map(({ name }) => objectKey(containerService.name, namespace, name));
+}
+
+function keyOf({ kind, namespace, name }: Pick<Change, 'kind' | 'namespace' | 'name'>): ObjectKey {
+  return `${kind}/${namespace}/${name}` as ObjectKey;
+}
+
+function sameNamesOf(key: ObjectKey, { objects }: DesiredSnapshot, accounts: readonly Held[]): SameName[] {
+  const { kind, namespace, name } = parseObjectKey(key);
+  const spec: object = objects.get(key)?.spec ?? {};
+  const wanted = remoteName(kind, name, spec);
+  const region = 'region' in spec ? spec.region : undefined;
+  const isCalledSo = ({ kind: other, name: shown, things, value }: Holding) =>
+    other === kind && shown !== undefined && (things.bestName?.(shown) ?? shown) === wanted && isHere(value);
+  const isHere = (value: object) => {
+    const at = 'region' in value ? value.region : undefined;
+    return typeof region !== 'string' || typeof at !== 'string' || isSameRegion(region, at);
+  };
+  const account = accountOf(key, spec, accounts);
+  const found = account?.holdings.filter((one) => isCalledSo(one) && isThere(one) && mayBeMeant(one)) ?? [];
+  return found.map((one) => ({
+    kind,
+    namespace,
+    name,
+    account: account?.account ?? '',
+    id: one.id,
+    owner: one.markedBy ?? null,
+    sameKey: one.isKeyed,
+    hourlyMicros: microsOf(one),
+    message: sameNameText(one),
+  }));
+}
+
+/** What an owner with another digest key has is another fleet's. The mark of a volume does not show the key. */
+function mayBeMeant({ managedBy, isKeyed, showsKey }: Holding): boolean {
+  if (managedBy.is === 'nobody') return true;
+  return managedBy.is === 'owner' && !managedBy.isOurs && (isKeyed || !showsKey);
+}
+
+function accountOf(key: ObjectKey, spec: object, accounts: readonly Held[]): Held | undefined {
+  const place = accountPlaceOf(key, spec);
+  const named = 'account' in place ? accounts.find(({ account }) => account === place.account) : undefined;
+  return named ?? accounts.find(({ isShared }) => isShared);
+}
+
+function sameNameText(one: Holding): string {
+  const what = `there is one of this name already: ${described(one)}`;
+  if (one.markedBy === undefined) {
+    return `${what}, without a mark. The creation makes a second one beside it. A change of its environment at the provider removes a mark; to manage it, write \`adopt: {id: ${one.id}}\``;
+  }
+  const whose = `with the mark of another owner (${one.markedBy})${one.isKeyed ? ' and of this digest key' : ''}`;
+  return `${what}, ${whose}. The creation makes a second one beside it. If this fleet had another name before, plan it with that one: \`--owner NAME\``;
+}
+
+/** Services whose documents have variables, by a mark of another key, where nothing else is known of the values. */
+function uncomparedIn(
+  accounts: readonly Held[],
+  { changes }: FleetPlan,
+  { snapshot, before }: Beside,
+): Uncompared[] {
+  const sent = new Set(
+    changes.filter(({ variables, action }) => variables !== undefined || action === 'replace').map(keyOf),
+  );
+  const found = accounts.flatMap(({ holdings }) =>
+    holdings.flatMap(({ managedBy, showsKey, isKeyed }) => {
+      if (managedBy.is !== 'fleet' || !showsKey || isKeyed) return [];
+      const { key } = managedBy;
+      return hasVariables(snapshot.objects.get(key)?.spec) && !before.keys.has(key) && !sent.has(key)
+        ? [key]
+        : [];
+    }),
+  );
+  return [...new Set(found)].sort().map(parseObjectKey);
+}
+
+function hasVariables(spec: object = {}): boolean {
+  return 'env' in spec && Array.isArray(spec.env) && spec.env.length > 0;
+}
+
+function described({ id, things, value }: Holding): string {
+  const micros = things.burn(value);
+  const state = things.state(value);
+  const price = micros === undefined ? undefined : `${usd(clampedMicros(micros))}/h`;
+  const facts = [state, price].filter((fact) => fact !== undefined);
+  return facts.length === 0 ? id : `${id} (${facts.join(', ')})`;
+}
+
+function microsOf({ things, value }: Holding): number | null {
+  const micros = things.burn(value);
+  return micros === undefined ? null : clampedMicros(micros);
+}
