@@ -5,8 +5,10 @@
 # 5 steps are left: run it again with the same file.
 set -eu
 : "${FLEET:=fleet}" "${OUT:=plan}" "${POLICY:=}" "${TIMEOUT:=20m}"
+: "${OWNER:?the owner in the marks of this fleet, as for plan.sh}"
+: "${FLEETKEEPER_API_URL:?the address of the API: the key is sent to no other one, whatever a document has}"
 : "${DIGEST:?the digest that was approved, as plan.sh has written it to plan.digest}"
 
-set -- "$OUT/plan.json" --source "$FLEET" --plan-digest "$DIGEST" --timeout "$TIMEOUT"
+set -- "$OUT/plan.json" --source "$FLEET" --owner "$OWNER" --plan-digest "$DIGEST" --timeout "$TIMEOUT"
 [ -z "$POLICY" ] || set -- "$@" --policy "$POLICY"
 exec fleetkeeper apply "$@"

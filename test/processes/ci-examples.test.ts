@@ -1,6 +1,6 @@
 /** The scripts of `examples/ci/`, as a CI job runs them: on real processes, with a forge that is asked for its comments. */
 import { spawn } from 'node:child_process';
-import { mkdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { mkdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { expect, test } from 'vitest';
 import { parse, stringify } from 'yaml';
@@ -34,6 +34,8 @@ async function checkout() {
     PATH: [bin, path.dirname(process.execPath), process.env['PATH']].join(':'),
     FLEETKEEPER_DIGEST_KEY: 'a-digest-key-of-the-test-0123456789abcdef',
     NAME: 'production',
+    OWNER: 'shop',
+    FLEETKEEPER_API_URL: plane.url,
   };
   const job = (script: string, more: Readonly<Record<string, string>> = {}, ...args: string[]) => {
     const program = script.endsWith('.sh') ? 'sh' : process.execPath;
@@ -250,6 +252,36 @@ test('a file that is no comment is not posted, and a refusal of the forge fails 
   expect([code, stderr]).toEqual([1, expect.stringContaining('403')]);
 });
 
+test('a checkout in another folder is the same fleet, and a job without an owner or an address does not run', async () => {
+  const ci = await checkout();
+  const { folder, plane, write, job, text } = ci;
+  await write('web.yaml', [service('web')]);
+  await job('plan.sh');
+  expect((await approved(ci)).code).toBe(0);
+  await rm(path.join(folder, 'fleet/.fleetkeeper'), { recursive: true });
+  await rename(path.join(folder, 'fleet'), path.join(folder, 'fleet@2'));
+  await writeFile(path.join(folder, 'fleetkeeper.yaml'), 'source: fleet@2\n');
+  expect((await job('plan.sh', { FLEET: 'fleet@2' })).code).toBe(0);
+  expect(await text('plan/plan.md')).toContain('Nothing to do');
+  expect((await plane.account()).services).toHaveLength(1);
+  for (const missing of ['OWNER', 'FLEETKEEPER_API_URL']) {
+    const { code, stderr } = await job('plan.sh', { [missing]: '' });
+    expect([code !== 0, stderr]).toEqual([true, expect.stringContaining(missing)]);
+  }
+});
+
+test('the workflows install the package of this version, from a file, and name the owner and the address', async () => {
+  const { version } = JSON.parse(await readFile(path.join(root, 'package.json'), 'utf8'));
+  for (const file of ['github.yaml', 'gitlab.yaml']) {
+    const workflow: Json = parse(await readFile(path.join(examples, file), 'utf8'));
+    expect(workflow.env ?? workflow.variables).toMatchObject({
+      OWNER: expect.any(String),
+      FLEETKEEPER_API_URL: expect.stringMatching(/^https:/),
+    });
+    expect(JSON.stringify(workflow)).toContain(`npm install --global ./ci/fleetkeeper-${version}.tgz`);
+  }
+});
+
 test('the workflows run these scripts, and their steps are nothing else', async () => {
   const known = /^(?:sh ci\/\w+\.sh|node ci\/comment\.mjs plan\/plan\.md)$/;
   const github: Json = parse(await readFile(path.join(examples, 'github.yaml'), 'utf8'));
@@ -257,7 +289,7 @@ test('the workflows run these scripts, and their steps are nothing else', async 
   const steps: string[] = jobs.flatMap(({ steps: all }) => all.flatMap((step: Json) => step.run ?? []));
   const other = steps.filter((step) => !known.test(step));
   expect([...new Set(other)]).toEqual([
-    'npm install --global fleetkeeper',
+    'npm install --global ./ci/fleetkeeper-0.1.0.tgz',
     'cat plan/plan.md >> "$GITHUB_STEP_SUMMARY"',
     'echo "digest=$(cat plan/plan.digest)" >> "$GITHUB_OUTPUT"',
   ]);
