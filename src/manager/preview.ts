@@ -375,7 +375,8 @@ function heldBack(key: ObjectKey, plan: Exclude<Plan, { kind: 'act' | 'arrange' 
 /** Drift that is not corrected. */
 function leftAsItIs({ driftAcceptedUntil }: Plan): { reason: Reason; message: string } {
   if (driftAcceptedUntil === undefined) {
-    const message = 'changed by somebody else; `driftPolicy: Report` leaves it so';
+    const message =
+      'changed by somebody else (or, where no state was kept, in the document); `driftPolicy: Report` leaves it so';
     return { reason: 'DriftReported', message };
   }
   const message = `changed by somebody else; accepted until ${rfc3339(driftAcceptedUntil)} (${annotations.acceptDriftUntil})`;

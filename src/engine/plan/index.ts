@@ -87,6 +87,7 @@ export {
   shownDigests,
   type Field,
 } from './differences.ts';
+export { reportsUnrecorded, withUnrecorded } from './unrecorded.ts';
 export {
   driftSignature,
   holdForMassDrift,

@@ -13,6 +13,7 @@ import {
   isDrift,
   parseBeacon,
   readMark,
+  reportsUnrecorded,
   type Difference,
   type Owner,
 } from '../../engine/plan/index.ts';
@@ -37,7 +38,7 @@ export function environmentDifferences(inputs: ServiceInputs, service: wire.Serv
   if (environment.kind !== 'given') return [];
   const desiredDigest = environmentDigest(owner, environment.values);
   const applied = record.applied['env'];
-  const drift = isDrift('env', desiredDigest, record);
+  const drift = isDrift('env', desiredDigest, record) || mayBeDrift(inputs, service, desiredDigest);
   const values: Difference = { path: 'env', desired: '(as declared)', observed: '(other values)', drift };
   const names = service.environmentNames;
   if (!names) {
@@ -60,6 +61,18 @@ export function environmentDifferences(inputs: ServiceInputs, service: wire.Serv
       ? ours.digest !== desiredDigest
       : applied !== undefined && applied !== desiredDigest;
   return differs ? [withNames(values)] : [];
+}
+
+/** Without a record, the mark shows which values were sent: others than these are a change of the document. */
+function mayBeDrift(
+  inputs: ServiceInputs,
+  { environmentNames }: wire.Service,
+  desiredDigest: string,
+): boolean {
+  if (!reportsUnrecorded(inputs)) return false;
+  const { owner, record } = inputs;
+  const { ours } = readMark(environmentNames, owner, markedUid(record));
+  return ours?.keyId !== owner.digestKey.id || ours.digest === desiredDigest;
 }
 
 /**

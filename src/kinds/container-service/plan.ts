@@ -40,6 +40,7 @@ import {
   spendingGateOf,
   waitFor,
   waitInUnknownState,
+  withUnrecorded,
   type Difference,
   type Field,
   type Plan,
@@ -272,13 +273,13 @@ function compareMutable(inputs: ServiceInputs, service: wire.Service): MutableDi
   const { object, record, owner } = inputs;
   const { spec } = object;
   const compare = (fields: readonly Field[]) => [
-    ...compareFields(fields, record, owner.digestKey),
+    ...withUnrecorded(inputs, compareFields(fields, record, owner.digestKey)),
     ...revisionDrift(inputs, service, fields),
   ];
   const sent = [...compare(patchFields(spec, service)), ...environmentDifferences(inputs, service)];
   const resources = compare([resourcesField(spec, service)]);
   const sleep = compare([sleepField(spec, service)]);
-  const power = powerDifferences(inputs, service);
+  const power = withUnrecorded(inputs, powerDifferences(inputs, service));
   const visible = seen([...sent, ...resources, ...sleep, ...power]);
   const patch = [...sent, ...environmentRevisionDrift(inputs, service, { visible, inPatch: seen(sent) })];
   return { patch, resources, sleep, power, all: [...patch, ...resources, ...sleep, ...power] };
@@ -300,5 +301,5 @@ function powerDifferences({ object, record, owner }: ServiceInputs, service: wir
 
 function compareImmutable(inputs: ServiceInputs, service: wire.Service): Difference[] {
   const { record, owner } = inputs;
-  return compareFields(immutableFields(inputs, service), record, owner.digestKey);
+  return withUnrecorded(inputs, compareFields(immutableFields(inputs, service), record, owner.digestKey));
 }

@@ -32,6 +32,7 @@ import {
   templateMark,
   waitFor,
   withoutTemplateMark,
+  withUnrecorded,
   type Difference,
   type Field,
   type Plan,
@@ -78,7 +79,12 @@ function planPresent(inputs: TemplateInputs, template: wire.Template): Plan {
   const { object, record, owner } = inputs;
   const fields = templateFields(inputs, template);
   const all = [
-    ...compareFields(fields, record, owner.digestKey),
+    ...withUnrecorded(inputs, compareFields(fields.filter(isOfDocument), record, owner.digestKey)),
+    ...compareFields(
+      fields.filter((field) => !isOfDocument(field)),
+      record,
+      owner.digestKey,
+    ),
     ...takenOut(inputs, template).map(({ path, observed }) => ({
       path,
       desired: null,
@@ -106,6 +112,8 @@ function planPresent(inputs: TemplateInputs, template: wire.Template): Plan {
   const step: Step = { action, reason, disruptive: false, differences: correctable };
   return proceed(object, [step], differences, undefined);
 }
+
+const isOfDocument = ({ name }: Field) => name !== 'mark';
 
 function planRemoval({ object, gates }: TemplateInputs, template: wire.Template): Plan {
   const differences = [{ path: 'template', desired: null, observed: template.id, drift: false }];

@@ -43,6 +43,7 @@ import {
   volumeMarkStart,
   waitFor,
   withVolumeMark,
+  withUnrecorded,
   type Difference,
   type Field,
   type Plan,
@@ -134,7 +135,7 @@ function planPresent(inputs: VolumeInputs, volume: wire.Volume): Plan {
   const { object, record, owner } = inputs;
   const { spec } = object;
   const fields = fieldsOf(inputs, volume);
-  const differences = compareFields(fields, record, owner.digestKey);
+  const differences = withUnrecorded(inputs, compareFields(fields, record, owner.digestKey));
   const status = volume.status ?? '(none)';
   if (status === 'error') {
     const detail = volume.error ? `: ${providerText(volume.error)}` : '';
