@@ -10,6 +10,7 @@ import type { ObjectRecord } from '../state/index.ts';
 import type { AccountHandle } from './accounts.ts';
 import type { Decision, PassResult } from './decision.ts';
 import type { Money } from './money/money.ts';
+import type { AnyRemote } from './kind.ts';
 import type { Pass } from './pass.ts';
 
 export interface GuardedStep {
@@ -18,6 +19,8 @@ export interface GuardedStep {
   readonly record: ObjectRecord;
   /** Undefined: its document is gone. */
   readonly object: DesiredObject | undefined;
+  /** What the API shows of it. Undefined: it is not there, or not known. */
+  readonly value: AnyRemote | undefined;
 }
 
 export interface StepGuard {
@@ -40,7 +43,9 @@ const reason = 'NotInPlan';
 
 export function refusedStep({ guard, fleet }: Guarded, pass: Pass, step: Step): Plan | undefined {
   const object = fleet.snapshot.objects.get(pass.key);
-  const message = guard?.refusesStep({ key: pass.key, step, record: pass.record(), object });
+  const observation = pass.observation();
+  const value = observation.kind === 'present' ? observation.value : undefined;
+  const message = guard?.refusesStep({ key: pass.key, step, record: pass.record(), object, value });
   return message === undefined ? undefined : holdFor(reason, message, { steps: [step] });
 }
 

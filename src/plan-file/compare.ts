@@ -4,7 +4,9 @@
  * | found                                                         | result                                                |
  * |---------------------------------------------------------------|-------------------------------------------------------|
  * | same steps, same fingerprints                                 | continues                                             |
+ * | the same, and what they change is not what it was then        | refused, with the value of then and of now (stale.ts) |
  * | fewer steps, in the same order                                | continues, and reports them: they are done already    |
+ * | an update of a fleet, and a state that does not remember it   | refused: what its replicas had can't be compared      |
  * | other or more steps for an object of the file                 | refused, with the planned, the present, and since when |
  * | the same steps cost more than they did                        | refused (costs.ts)                                    |
  * | objects outside the file need something                       | they stay as they are, and are counted; `--strict`: refused |
@@ -13,7 +15,8 @@
  * | completed before                                              | refused                                               |
  * | started before, and not completed                             | continues                                             |
  *
- * A revision is not compared, neither of an object nor of the whole state: what somebody else does elsewhere is no reason to review again.
+ * The revision of the whole state is not compared, and that of an object only where it is all that is shown: what somebody else does
+ * elsewhere is no reason to review again.
  *
  * | case                                             |                                                                      |
  * |--------------------------------------------------|----------------------------------------------------------------------|
@@ -36,11 +39,14 @@ import { comparedCosts } from './costs.ts';
 import type { PlanFile, PlannedObject, PlannedStep } from './format.ts';
 import type { PlannedNow } from './planned-objects.ts';
 import { coversRoster, rosterSteps } from './rosters.ts';
+import { staleTexts } from './stale.ts';
 
 export interface Present {
   readonly planned: PlannedNow;
   /** The digest of a document now. Null: it is gone. */
   readonly documentDigest: (key: ObjectKey) => string | null;
+  /** The state remembers the object from an earlier run. */
+  readonly remembers: (key: ObjectKey) => boolean;
   readonly accounts: ReadonlyMap<ObjectKey, PresentAccount>;
   /** Unix milliseconds since when somebody else's change of it is known. */
   readonly since: (key: ObjectKey) => number | undefined;
@@ -144,19 +150,31 @@ function comparedObject(object: PlannedObject, present: Present): ComparedObject
   const { key } = object;
   const { planned, since } = present;
   const steps = allSteps(object);
-  if (planned.unknown.includes(key) || planned.open.has(key)) return { left: steps.length, of: steps.length };
+  if (planned.unknown.includes(key) || planned.open.has(key)) {
+    const all = { left: steps.length, of: steps.length };
+    const isComparable = present.remembers(key) || !rosterSteps(object)?.update;
+    return isComparable ? all : { ...all, refusal: { key, message: unremembered } };
+  }
   const now = planned.objects.get(key) ?? planned.held.get(key);
   if (!now) return { left: 0, of: steps.length };
-  if (isCovered(object, now)) return { now, left: countOf(now), of: countOf(object) };
+  const isPlanned = isCovered(object, now);
+  const stale = staleTexts(object, now);
+  if (isPlanned && stale.length === 0) return { now, left: countOf(now), of: countOf(object) };
   const changedAt = since(key);
   const at = changedAt === undefined ? '' : `; it differs since ${rfc3339(changedAt)}`;
-  const [needed, inPlan] = [stepsText(now), stepsText(object)];
-  const what =
-    needed === inPlan
-      ? `it needs other values now than the plan has for ${needed}`
-      : `it needs other steps now: ${needed}, and the plan has ${inPlan}`;
+  const what = [...(isPlanned ? [] : [otherText(object, now)]), ...stale].join('; ');
   const message = `${what}${movedText(object, now)}${at}`;
   return { refusal: { key, message }, left: steps.length, of: steps.length };
+}
+
+const unremembered =
+  'it would update replicas, and this state does not remember what they had when the plan was made; apply the file with the state that it was made with';
+
+function otherText(object: PlannedObject, now: PlannedObject): string {
+  const [needed, inPlan] = [stepsText(now), stepsText(object)];
+  return needed === inPlan
+    ? `it needs other values now than the plan has for ${needed}`
+    : `it needs other steps now: ${needed}, and the plan has ${inPlan}`;
 }
 
 function allSteps({ steps, later }: PlannedObject): readonly PlannedStep[] {

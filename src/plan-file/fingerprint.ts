@@ -109,3 +109,9 @@ export function observedDigest(value: object): string {
   const shown: Readonly<Record<string, unknown>> = { ...value };
   return sha256(Object.fromEntries(observedFields.map((name) => [name, shown[name]])));
 }
+
+/** Of the names of a service's variables. The mark is one of them, and has a keyed digest of the values. Undefined: nothing shows them. */
+export function environmentDigest(value: object): string | undefined {
+  const { environmentNames: names } = value as { readonly environmentNames?: unknown };
+  return Array.isArray(names) ? sha256([...(names as string[])].sort()) : undefined;
+}

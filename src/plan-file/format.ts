@@ -54,7 +54,10 @@ const before = z.strictObject({
   externalId: z.string().optional(),
   revision: z.number().optional(),
   state: z.string().optional(),
-  observedDigest: digest.optional(),
+  observedDigest: digest.optional().describe('Of the fields that people set. Compared before a deletion.'),
+  environmentDigest: digest
+    .optional()
+    .describe('Of the names of the variables, with the mark. Compared before variables are sent.'),
 });
 
 const plannedObject = z.strictObject({

@@ -14,8 +14,9 @@ import { parseObjectKey, type ObjectKey } from '../resources/index.ts';
 import type { Intent, StateStore } from '../state/index.ts';
 import { rosterFingerprint, stepFingerprint } from './fingerprint.ts';
 import type { PlanFile, PlannedObject, PlannedStep } from './format.ts';
-import { explains, ownerIn } from './planned-objects.ts';
+import { beforeOf, explains, fieldsOf, ownerIn } from './planned-objects.ts';
 import { refusedMove, rosterSteps, type RosterSteps } from './rosters.ts';
+import { staleStepTexts } from './stale.ts';
 import type { HiddenValues } from './values.ts';
 
 export interface GuardOptions {
@@ -75,10 +76,12 @@ export class PlanGuard implements StepGuard {
     return this.#options.file.digest;
   }
 
-  refusesStep({ key, step, record, object }: GuardedStep): string | undefined {
+  refusesStep(guarded: GuardedStep): string | undefined {
     if (this.#isOver()) return `the plan file has expired at ${this.#options.file.expiresAt}`;
+    const { key, step, record, object } = guarded;
     const standing = this.#standings.get(key);
-    if (standing && this.#isNext(standing, step, object ? referredKeys(object) : [])) return undefined;
+    const next = standing && this.#nextOf(standing, step, object ? referredKeys(object) : []);
+    if (next) return this.#staleText(next, standing.object, guarded);
     const owner = ownerIn(object, record);
     const roster = owner && this.#standings.get(owner)?.roster;
     if (roster && explains(changesOf(roster), step)) return undefined;
@@ -170,15 +173,28 @@ export class PlanGuard implements StepGuard {
     return isOver;
   }
 
-  #isNext(standing: Standing, { action }: Step, referred: readonly ObjectKey[]): boolean {
+  /** The step of the file that it is. */
+  #nextOf(standing: Standing, { action }: Step, referred: readonly ObjectKey[]): PlannedStep | undefined {
     const { key, before } = standing.object;
     const hidden = this.#options.hiddenOf(key);
-    if (!hidden) return false;
+    if (!hidden) return undefined;
     this.#follow(key, standing);
     const ownerOf = (id: string) => this.#options.store.recordOf(id)?.key;
     const context = { hidden, beforeId: before.externalId, referred, ownerOf };
     const fingerprint = stepFingerprint(action, context);
-    return standing.steps.some((step, index) => index >= standing.next && step.fingerprint === fingerprint);
+    return standing.steps.find((step, index) => index >= standing.next && step.fingerprint === fingerprint);
+  }
+
+  /** Undefined: what it changes is as it was when the plan was made. */
+  #staleText(
+    planned: PlannedStep,
+    { key, before }: PlannedObject,
+    { step, record, value }: GuardedStep,
+  ): string | undefined {
+    const hidden = this.#options.hiddenOf(key);
+    if (!hidden) return undefined;
+    const texts = staleStepTexts(planned, fieldsOf(step, hidden), before, beforeOf(record, { value }));
+    return texts.length === 0 ? undefined : texts.join('; ');
   }
 
   /** Each request is preceded by a question here, so the newest intent is all that can be new. */

@@ -28,6 +28,7 @@ import type { ObjectKey } from '../resources/index.ts';
 import type { ObjectRecord, StateStore } from '../state/index.ts';
 import {
   documentDigest,
+  environmentDigest,
   observedDigest,
   rosterFingerprint,
   sentValues,
@@ -192,7 +193,7 @@ function named(action: string, what: unknown): PlannedStep {
   return { action, fields: [], fingerprint: sha256({ do: action, what }) };
 }
 
-function fieldsOf({ action, differences }: Step, hidden: HiddenValues): StepField[] {
+export function fieldsOf({ action, differences }: Step, hidden: HiddenValues): StepField[] {
   const values = new Map(
     Object.entries(sentValues(action, hidden)).map(([name, value]) => [valuePath(action, name), value]),
   );
@@ -219,15 +220,20 @@ function plainField(path: string, desired: unknown, observed: unknown): StepFiel
   ) as StepField;
 }
 
-function beforeOf(record: ObjectRecord | undefined, foreseen: Foreseen | undefined): PlannedObject['before'] {
-  const shown = (foreseen?.value ?? {}) as Readonly<Record<string, unknown>>;
+export function beforeOf(
+  record: ObjectRecord | undefined,
+  { value }: Pick<Foreseen, 'value'> = { value: undefined },
+): PlannedObject['before'] {
+  const shown = (value ?? {}) as Readonly<Record<string, unknown>>;
+  const environment = value && environmentDigest(value);
   const state = shown['state'] ?? shown['status'];
   const { revision } = shown;
   return {
     ...(record?.externalId === undefined ? {} : { externalId: record.externalId }),
     ...(typeof revision === 'number' ? { revision } : {}),
     ...(typeof state === 'string' ? { state } : {}),
-    ...(foreseen?.value ? { observedDigest: observedDigest(foreseen.value) } : {}),
+    ...(value ? { observedDigest: observedDigest(value) } : {}),
+    ...(environment === undefined ? {} : { environmentDigest: environment }),
   };
 }
 

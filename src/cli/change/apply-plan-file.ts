@@ -85,7 +85,10 @@ export async function applyPlanFile(
     allowMassChange: file.allow.massChange,
     foresees: true,
   };
-  const begunMs = context.clock.wallMs();
+  const begun = {
+    ms: context.clock.wallMs(),
+    remembered: new Set(file.objects.flatMap(({ key }) => (preview.record(key) ? [key] : []))),
+  };
   const observed = await observeFleet(context, limited, { source: folder.source(snapshot), store: preview });
   for (const line of problemLines(observed.snapshot)) complain(context, line);
   const unread = unreadOf(file, observed);
@@ -102,7 +105,7 @@ export async function applyPlanFile(
   }
   const before = new Map(file.objects.map(({ key, before: { externalId } }) => [key, externalId]));
   const planned = plannedIn(observed, preview, before);
-  const verdict = compared(folder, flags, { file, observed, planned }, begunMs);
+  const verdict = compared(folder, flags, { file, observed, planned }, begun);
   if (verdict.refusals.length > 0) return refuse(context, place, verdict.refusals);
   refuseOtherOwner(observed, flags);
   report(context, flags, verdict);
@@ -147,7 +150,7 @@ function compared(
   { context, preview }: LockedFolder,
   { planDigest, strict = false }: PlanFileApplyFlags,
   { file, observed, planned }: Known,
-  begunMs: number,
+  begun: { readonly ms: number; readonly remembered: ReadonlySet<ObjectKey> },
 ): Verdict {
   const accounts = new Map<ObjectKey, PresentAccount>();
   for (const [name, { identityId, hidden }] of observed.accounts) {
@@ -159,11 +162,12 @@ function compared(
       const hidden = accountOf(observed, preview, key)?.hidden;
       return hidden ? documentDigest(observed.objects.get(key), hidden) : null;
     },
+    remembers: (key: ObjectKey) => begun.remembered.has(key),
     accounts,
     since: (key: ObjectKey) => {
       const since = preview.record(key)?.report?.drift?.[0]?.since;
       // What this observation found first is not known since then.
-      return since !== undefined && since < begunMs ? since : undefined;
+      return since !== undefined && since < begun.ms ? since : undefined;
     },
     known: preview.planFiles().find(({ digest }) => digest === file.digest),
     nowMs: context.clock.wallMs(),

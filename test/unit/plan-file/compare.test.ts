@@ -27,6 +27,7 @@ function verdictOf(
   const present: Present = {
     planned,
     documentDigest: (key) => sha256(key),
+    remembers: () => true,
     accounts: new Map([[account, { identityId: 'acme', keyCheck: 'check' }]]),
     since: () => undefined,
     known: undefined,
@@ -164,6 +165,85 @@ describe('steps', () => {
   });
 });
 
+describe('what the steps change', () => {
+  const observing = (action: string, path: string, observed: unknown, what = path) => ({
+    ...step(action, what),
+    fields: [{ path, desired: 'wanted', observed: observed as string }],
+  });
+  const before = { externalId: `id of ${web}`, revision: 1, state: 'running' };
+  const refused = (
+    planned: readonly PlannedObject['steps'][number][],
+    present: readonly PlannedObject['steps'][number][],
+    then: PlannedObject['before'] = before,
+    since: PlannedObject['before'] = then,
+  ) =>
+    verdictOf(
+      fileWith([objectWith(web, planned, { before: then })]),
+      now([objectWith(web, present, { before: since })]),
+    ).refused;
+  const image = (observed: unknown, what?: string) => observing('patch-service', 'image', observed, what);
+
+  test('was another value when the plan was made: it is refused, with both values', () => {
+    const [message] = refused([image('a:1')], [image('a:3')], before, { ...before, revision: 7 });
+    expect(message).toBe(
+      'ContainerService default/web: image was "a:1" when the plan was made, and is "a:3" now; moved since: revision 1 to 7',
+    );
+    expect(refused([image(null)], [image('a:3')])).toHaveLength(1);
+    expect(refused([image(['a'])], [image(['a'])])).toEqual([]);
+  });
+
+  test('is another value, and others are in place: the refusal has both values, too', () => {
+    expect(refused([image('a:1')], [image('a:3', 'another request')])).toEqual([
+      expect.stringMatching(
+        /needs other values now .*; image was "a:1" when the plan was made, and is "a:3" now/,
+      ),
+    ]);
+  });
+
+  test('is compared with its own step: that a deletion names the thing does not concern the creation after it', () => {
+    const replaced = [
+      observing('delete-service', 'region', 'east'),
+      observing('create-service', 'region', null, 'new'),
+    ];
+    expect(refused(replaced, replaced.slice(1))).toEqual([]);
+  });
+
+  test('may have moved where nothing shows it, if the revision has', () => {
+    const secret = observing('rotate-registry', 'credentials', '(not shown by the API)');
+    const later = { ...before, revision: 2 };
+    expect(refused([secret], [secret])).toEqual([]);
+    expect(refused([secret], [secret], before, later)).toEqual([
+      expect.stringContaining("credentials can't be seen"),
+    ]);
+    // A step of the file has moved it.
+    expect(refused([image('a:1'), secret], [secret], before, later)).toEqual([]);
+  });
+
+  test('may be its state, which moves by itself', () => {
+    const stop = (observed: string) => observing('start-service', 'desiredState', observed);
+    expect(refused([stop('Stopped')], [stop('Running')])).toEqual([]);
+  });
+
+  test('are variables: their names and their mark are compared, if they are sent', () => {
+    const env = observing('patch-service', 'env', '(other values)');
+    const one = { ...before, environmentDigest: sha256('one') };
+    const two = { ...before, environmentDigest: sha256('two') };
+    expect(refused([env], [env], one, one)).toEqual([]);
+    expect(refused([env], [env], one, two)).toEqual([expect.stringContaining('its environment has changed')]);
+    expect(refused([image('a:1')], [image('a:1')], one, two)).toEqual([]);
+    // A file of an earlier version has none.
+    expect(refused([env], [env], before, two)).toEqual([]);
+  });
+
+  test('is all of it, if it is deleted', () => {
+    const remove = observing('delete-service', 'service', 'id');
+    const one = { ...before, observedDigest: sha256('one') };
+    const two = { ...before, observedDigest: sha256('two') };
+    expect(refused([remove], [remove], one, one)).toEqual([]);
+    expect(refused([remove], [remove], one, two)).toEqual([expect.stringContaining('it would be deleted')]);
+  });
+});
+
 describe('objects and documents', () => {
   const file = fileWith([objectWith(web, [patch])]);
   const both = now([objectWith(web, [patch]), objectWith(api, [patch])]);
@@ -257,6 +337,14 @@ describe('a fleet', () => {
     ['another end is wanted', of(['add', 2]), objectWith(llm, [step('add', 'nine replicas', 2)])],
   ])('%s: it is refused', (_name, planned, present) => {
     expect(verdict(planned, present).refused).toHaveLength(1);
+  });
+
+  test('its update is refused by a state that does not remember what the replicas had', () => {
+    const planned = now([], { unknown: [llm] });
+    const forgotten = { remembers: () => false };
+    expect(verdictOf(fileWith([of(['update', 3])]), planned, forgotten).refused).toHaveLength(1);
+    expect(verdictOf(fileWith([of(['add', 3])]), planned, forgotten).refused).toEqual([]);
+    expect(verdictOf(fileWith([of(['update', 3])]), planned).refused).toEqual([]);
   });
 
   test('a return that the file has is part of it, and another one is not', () => {

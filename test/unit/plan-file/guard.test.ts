@@ -57,10 +57,15 @@ class World {
   last: Intent | undefined;
   readonly guard: PlanGuard;
 
-  constructor(actions: readonly Action[], journal: readonly Intent[] = [], last?: Intent) {
+  constructor(
+    actions: readonly Action[],
+    journal: readonly Intent[] = [],
+    last?: Intent,
+    file = fileWith([objectWith(web, actions.map(planned)), objectWith(llm, [step('add', 'three', 3)])]),
+  ) {
     this.last = last;
     this.guard = new PlanGuard({
-      file: fileWith([objectWith(web, actions.map(planned)), objectWith(llm, [step('add', 'three', 3)])]),
+      file,
       startedAt: startMs,
       store: { lastIntent: () => this.last, record: () => undefined, recordOf: () => undefined },
       hasDocument: () => true,
@@ -83,6 +88,7 @@ class World {
       step: stepOf(action, reason),
       record: derived ? { ...record, derived } : record,
       object: undefined,
+      value: undefined,
     });
   }
 }
@@ -97,6 +103,20 @@ describe('a step', () => {
 
   test('whatever the revision is that it rests on', () => {
     expect(new World([patch]).refuses({ ...patch, revision: 7 })).toBeUndefined();
+  });
+
+  test('does not pass when what it changes is another value than the plan was compared with', () => {
+    const seen = (observed: string) => [{ path: 'image', desired: 'a:2', observed, drift: false }];
+    const fields = [{ path: 'image', desired: 'a:2', observed: 'a:1' }];
+    const file = fileWith([objectWith(web, [{ ...planned(patch), fields }])]);
+    const { guard } = new World([patch], [], undefined, file);
+    const refused = (observed: string) => {
+      const differing = { ...stepOf(patch), differences: seen(observed) };
+      const record = newRecord(web, 'uid');
+      return guard.refusesStep({ key: web, step: differing, record, object: undefined, value: undefined });
+    };
+    expect(refused('a:1')).toBeUndefined();
+    expect(refused('a:3')).toBe('image was "a:1" when the plan was made, and is "a:3" now');
   });
 
   test.each([
