@@ -4,7 +4,7 @@ import { parseRetryAfter, type Sensitive } from '../base/index.ts';
 import { Descriptions } from './descriptions.ts';
 import * as form from './field-forms.ts';
 import { noJson, redirectTo } from './foreign-answers.ts';
-import type { Outcome } from './outcome.ts';
+import type { Outcome, Unknown } from './outcome.ts';
 import { presentable, secretsOf } from './presentable.ts';
 import type { Reader } from './readers.ts';
 import { meaningOf, type RefusalRule } from './refusal-meanings.ts';
@@ -36,18 +36,19 @@ export function readAnswer<Value>(
   besides = nothing,
 ): Outcome<Value> {
   if (reply.kind !== 'reply') return reply;
+  const unknown = (reason: string): Unknown => ({ kind: 'unknown', reason, status: reply.status });
   const isJson = !question.text || reply.status >= 300;
   const text = textOf(reply.body);
   const excess = isJson ? tooMuch(plus(sizeOf(text), besides)) : undefined;
-  if (excess !== undefined) return { kind: 'unknown', reason: `a ${reply.status} with ${excess} in it` };
+  if (excess !== undefined) return unknown(`a ${reply.status} with ${excess} in it`);
   const body = isJson ? parseJson(text) : text;
   if (isNestedDeeper(body, deepest)) {
-    return { kind: 'unknown', reason: `a ${reply.status} that is nested deeper than ${deepest} levels` };
+    return unknown(`a ${reply.status} that is nested deeper than ${deepest} levels`);
   }
   const secrets = [...(credential ? [credential.reveal()] : []), ...secretsOf(question.body)];
   if (reply.status >= 200 && reply.status < 300) {
     if (body === undefined && text.trim() !== '') {
-      return { kind: 'unknown', reason: `a ${reply.status} that can't be read (${noJson(reply, secrets)})` };
+      return unknown(`a ${reply.status} that can't be read (${noJson(reply, secrets)})`);
     }
     const isOpen = isJson && question.answer.mayHoldKey !== true;
     const shown = isOpen ? withoutKey(body, text, credential?.reveal()) : body;
@@ -56,36 +57,31 @@ export function readAnswer<Value>(
     const value = question.answer.read(shown, reading);
     counted.report(notes.note);
     if (value instanceof Misread) {
-      return { kind: 'unknown', reason: `a ${reply.status} that can't be read (${value.message})` };
+      return unknown(`a ${reply.status} that can't be read (${value.message})`);
     }
     return ofTheRightOne(value, question, reply.status);
   }
   if (reply.status >= 300 && reply.status < 400) {
-    return { kind: 'unknown', reason: redirectTo(reply, secrets) };
+    return unknown(redirectTo(reply, secrets));
   }
   const error = readError(body);
   // A 408 shows only that the server stopped waiting, not how much it had read.
   const definite =
     (reply.status >= 400 && reply.status < 500 && reply.status !== 408) || reply.status === 503;
   if (!error || !definite) {
-    return {
-      kind: 'unknown',
-      reason: `status ${reply.status} ${error ? '' : 'without an error object'}`.trim(),
-    };
+    const reason = `status ${reply.status} ${error ? '' : 'without an error object'}`.trim();
+    return { ...unknown(reason), retryAfterMs: parseRetryAfter(reply.retryAfter, wallMs) };
   }
   const { code, message } = error;
   const meaning = meaningOf({ status: reply.status, code, message }, notes.refusals);
   // A refusal of the repetition, while the request that had the key first may still take effect.
   if (meaning === 'KeyInUse') {
-    const reason = `status ${reply.status} ${presentable(code || message, secrets)}: what was sent with this key before is under way`;
-    return { kind: 'unknown', reason };
+    const said = presentable(code || message, secrets);
+    return unknown(`status ${reply.status} ${said}: what was sent with this key before is under way`);
   }
   if (meaning === 'OutcomeUnknown') {
     const said = presentable(message || code, secrets);
-    return {
-      kind: 'unknown',
-      reason: `status ${reply.status}, which leaves open what becomes of it: ${said}`,
-    };
+    return unknown(`status ${reply.status}, which leaves open what becomes of it: ${said}`);
   }
   return {
     kind: 'refused',
@@ -134,7 +130,8 @@ function ofTheRightOne<Value>(
   if (!answer.subject || asked === undefined || answered === undefined || isSame(asked, answered)) {
     return { kind: 'applied', status, value };
   }
-  return { kind: 'unknown', reason: `a ${status} that is about ${presentable(answered, [])}, not ${asked}` };
+  const reason = `a ${status} that is about ${presentable(answered, [])}, not ${asked}`;
+  return { kind: 'unknown', reason, status };
 }
 
 const named = z.union([

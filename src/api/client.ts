@@ -319,7 +319,8 @@ export class ControlApi {
           call.onSend?.();
           const startedAtMs = clock.monotonicMs();
           const result = await this.#exchange(call, signal);
-          if (result.kind === 'refused' && result.status === 429) {
+          // A proxy may answer with it, too, and in its own form.
+          if ('retryAfterMs' in result && result.status === 429) {
             limiter.rateLimited(startedAtMs, result.retryAfterMs);
           } else if (result.kind !== 'not-sent') {
             limiter.answered();

@@ -45,7 +45,23 @@ export function notSent(reason: string): NotSent {
 export interface Unknown {
   readonly kind: 'unknown';
   readonly reason: string;
+  /** Of an answer that was read. Undefined: none came, or not as a whole. */
+  readonly status?: number;
+  /** As of a refusal. */
+  readonly retryAfterMs?: number | undefined;
 }
+
+/**
+ * Of a read: the same request may be answered soon. What was not sent is not among it: an address at which nobody listens is rather a wrong one.
+ * Nor is an answer in another form, which no repetition changes.
+ */
+export function mayPass(outcome: Exclude<Outcome<unknown>, Applied<unknown>>): boolean {
+  if (outcome.kind === 'not-sent') return false;
+  const { status } = outcome;
+  return status === undefined || status >= 500 || passingStatuses.has(status);
+}
+
+const passingStatuses: ReadonlySet<number> = new Set([408, 425, 429]);
 
 /** One sentence for people and logs. */
 export function describeOutcome(outcome: Outcome<unknown>): string {

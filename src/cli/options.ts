@@ -78,6 +78,11 @@ export function durationOption(flags: string, description: string, standard: str
   return new Option(flags, description).argParser(parseDuration).default(parseDuration(standard), standard);
 }
 
+/** Of what reads once. A failure that may pass is waited for. */
+export function apiTimeoutOption(): Option {
+  return durationOption('--timeout <duration>', 'how long to wait for the API', '1m');
+}
+
 export function settleOption(): Option {
   return durationOption(
     '--settle <duration>',

@@ -139,8 +139,9 @@ export class Controller {
     const { money, fleet, kinds } = this.#options;
     const { snapshot } = change;
     const isLooser = money.observe(handle, change);
-    this.#blind.delete(handle.name);
-    if (!this.#synced.has(handle.name)) {
+    // What a preview found of an account that could not be read is not final.
+    const isReadAgain = this.#blind.delete(handle.name) && this.#options.mode === 'preview';
+    if (!this.#synced.has(handle.name) || isReadAgain) {
       this.#synced.add(handle.name);
       const all = movedFirst(this.#members.of(handle), snapshot, this.#options);
       for (const [key, lane] of all) this.#enqueue(key, lane);

@@ -46,7 +46,7 @@ import { Settlement } from './outcomes/settlement.ts';
 import { Transitions } from './observation/transitions.ts';
 import { ReadConsistency } from './observation/read-consistency.ts';
 import { Waits } from './observation/waits.ts';
-import { wakeAfter, type Wake } from './wake.ts';
+import { wakeAfter, wakeOfPreview, type Wake } from './wake.ts';
 import type { QueueLane } from './workqueue.ts';
 
 type Planned = Pick<ObjectRecord, 'key' | 'uid' | 'generation' | 'deletionRequestedAt'>;
@@ -368,7 +368,7 @@ export class Reconciler {
       await store.flush(key);
     }
     // A preview makes one observation, because no step is taken.
-    const wake: Wake = isPreview ? { kind: 'never' } : wakeAfter(plan, account, clock.wallMs());
+    const wake = isPreview ? wakeOfPreview(plan, account) : wakeAfter(plan, account, clock.wallMs());
     const more = { ...foreseen(this.#options, pass, plan, account), news: changed ? news : [] };
     return { plan, wake, statusChanged: changed, removed: false, duplicates, ...more };
   }

@@ -37,6 +37,12 @@ export function wakeAfter(plan: Plan, account: AccountHandle | undefined, wallMs
   }
 }
 
+/** One pass is enough for a preview, unless the account, or a list of it, could not be read. */
+export function wakeOfPreview(plan: Plan, account: AccountHandle | undefined): Wake {
+  const isUnread = plan.kind === 'wait' && entryOf(plan.reason).accountUnread === true;
+  return isUnread && account ? { kind: 'observation', account } : { kind: 'never' };
+}
+
 /** Nothing to do until something changes, or until time alone makes something due. */
 function wakeWhenDue({ recheckAfterMs, differences, driftAcceptedUntil }: InSync, wallMs: number): Wake {
   const acceptsDrift = driftAcceptedUntil !== undefined && differences.some(({ drift }) => drift);

@@ -372,7 +372,7 @@ export function isKeyHold(reason: BlockingReason): reason is KeyHold {
 /** A pause that lasts is no fault of the network, and has an end. `nowMs`: Unix milliseconds, at which it was asked for. */
 function withPause(problem: ReadProblem, nowMs: number): ReadProblem {
   const { outcome } = problem;
-  const pauseMs = outcome.kind === 'refused' && outcome.status === 429 ? (outcome.retryAfterMs ?? 0) : 0;
+  const pauseMs = 'retryAfterMs' in outcome && outcome.status === 429 ? (outcome.retryAfterMs ?? 0) : 0;
   if (pauseMs < longPauseMs) return problem;
   const message = `the API has asked to send nothing before ${rfc3339(nowMs + pauseMs)} (429 with Retry-After); the account can't be read until then`;
   return { reason: 'ReadsRateLimited', outcome, message };

@@ -11,6 +11,7 @@ export type Listing<Item> =
   | {
       readonly kind: 'failed';
       readonly message: string;
+      readonly outcome: Exclude<Outcome<unknown>, { kind: 'applied' }>;
       /** Reads in a row that failed. */
       readonly failures: number;
       /** What it showed before that. */
@@ -45,7 +46,7 @@ export function nextListing<Item extends Identified>(
   }
   const failures = previous?.kind === 'failed' ? previous.failures + 1 : 1;
   const message = `the ${name} of the account could not be read: ${describeOutcome(outcome)}`;
-  return { kind: 'failed', message, failures, last };
+  return { kind: 'failed', message, outcome, failures, last };
 }
 
 /** Ids of what is new, gone or different, or of what nobody knows any more. */

@@ -4,6 +4,7 @@ import { isBuiltIn, type AccountContents } from '../../engine/index.ts';
 import { answerTo } from '../output/answers.ts';
 import type { AccountConnection } from './connection.ts';
 import type { Context } from '../context.ts';
+import { patientRead, type Patience } from './patient-read.ts';
 import { withProgress } from '../output/progress.ts';
 
 export interface ReadAccount {
@@ -16,23 +17,33 @@ export interface ReadAccount {
 export async function readAccounts(
   context: Context,
   accounts: readonly AccountConnection[],
+  timeoutMs: number,
 ): Promise<ReadAccount[]> {
+  const { clock } = context;
+  const ended = new AbortController();
+  const ends = AbortSignal.any([context.stopped, ended.signal]);
+  const patience = { ...context, ends, untilMs: clock.monotonicMs() + timeoutMs };
+  const deadline = clock.after(timeoutMs, () => ended.abort());
   let done = 0;
   const describe = () => `reading accounts: ${done} of ${accounts.length}`;
-  return withProgress(context, describe, () =>
-    Promise.all(
-      accounts.map(async (account) => {
-        const read = await readAccount(account, context.stopped);
-        done += 1;
-        return read;
-      }),
-    ),
-  );
+  const read = async (account: AccountConnection) => {
+    const contents = await readAccount(account, patience);
+    done += 1;
+    return contents;
+  };
+  try {
+    return await withProgress(context, describe, () => Promise.all(accounts.map(read)));
+  } finally {
+    deadline.cancel();
+    // What waits for its turn behind a pause of the API has nothing to wait for.
+    ended.abort();
+  }
 }
 
 /** The account read has services and volumes; templates and registries have lists of their own (§4). */
-async function readAccount(account: AccountConnection, stopped: AbortSignal): Promise<ReadAccount> {
+async function readAccount(account: AccountConnection, patience: Patience): Promise<ReadAccount> {
   const { api, key } = account;
+  const { stopped } = patience;
   const missing: string[] = [];
   const listed = <Item>(what: string, outcome: Outcome<wire.Shown<Item>>): readonly Item[] => {
     if (outcome.kind !== 'refused' || outcome.status !== 404) {
@@ -43,18 +54,21 @@ async function readAccount(account: AccountConnection, stopped: AbortSignal): Pr
     missing.push(`the account ${key} has no list of ${what} (404)`);
     return [];
   };
-  const [whole, templates, registries] = await Promise.all([
-    api.account(stopped),
-    api.templates(stopped),
-    api.registries(stopped),
+  const whole = async () => {
+    const outcome = await patientRead(patience, (ends) => api.account(ends));
+    return answerTo(`read the account ${key}`, outcome, stopped);
+  };
+  const [{ services, volumes, unidentified }, templates, registries] = await Promise.all([
+    whole(),
+    patientRead(patience, (ends) => api.templates(ends)),
+    patientRead(patience, (ends) => api.registries(ends)),
   ]);
-  const { services, volumes, unidentified } = answerTo(`read the account ${key}`, whole, stopped);
   missing.push(...describeUnidentified(key, 'services', unidentified.services));
   missing.push(...describeUnidentified(key, 'volumes', unidentified.volumes));
   const contents = {
     services,
     volumes,
-    templates: await ownTemplates(account, listed('templates', templates), stopped),
+    templates: await ownTemplates(account, listed('templates', templates), patience),
     registries: listed('registries', registries),
   };
   return { account, contents, missing };
@@ -77,11 +91,12 @@ function describeUnidentified(
 async function ownTemplates(
   { api, key }: AccountConnection,
   templates: readonly wire.Template[],
-  stopped: AbortSignal,
+  patience: Patience,
 ): Promise<wire.Template[]> {
   const needsCatalog = templates.some(({ builtIn }) => typeof builtIn !== 'boolean');
-  const catalog = needsCatalog
-    ? answerTo(`read the catalog for the account ${key}`, await api.catalog(stopped), stopped)
-    : undefined;
+  if (!needsCatalog) return templates.filter((template) => !isBuiltIn(template, undefined));
+  const { stopped } = patience;
+  const outcome = await patientRead(patience, (ends) => api.catalog(ends));
+  const catalog = answerTo(`read the catalog for the account ${key}`, outcome, stopped);
   return templates.filter((template) => !isBuiltIn(template, catalog));
 }

@@ -27,6 +27,7 @@ import { besideDocuments, knownBefore, type ReadContents } from './beside-docume
 import { contentsOf } from './read-contents.ts';
 import { countingGuard, isCounted } from './counted.ts';
 import { partOfFleet, partialOf, recordsIn, type PartOfFleet, type Records } from './part-of-fleet.ts';
+import { UnreadYet } from './unread.ts';
 import type { SelectionFlags } from '../selection.ts';
 import { environmentAccount, type GivenAccount } from '../source.ts';
 import type { PolicyPlan, Rule } from '../../policy/index.ts';
@@ -103,7 +104,7 @@ async function observe(
   { source, store }: Pick<FleetAccess, 'source' | 'store'>,
   removed?: PartOfFleet,
 ): Promise<Read> {
-  const { clock, random } = context;
+  const { clock } = context;
   const results = new Map<ObjectKey, PassResult>();
   const finished = new AbortController();
   const finish = () => finished.abort();
@@ -115,22 +116,12 @@ async function observe(
   const counted = () => part?.counted ?? new Set();
   const count = () => [...records.records()].length;
   const outstanding = new Outstanding(withCounted(records, counted, store), ({ key }) => results.has(key));
-  const manager = new Manager({
-    ...context.ports?.network,
+  const endMs = clock.monotonicMs() + flags.timeout;
+  const unread = new UnreadYet({ manager: () => manager, store, leftMs: () => endMs - clock.monotonicMs() });
+  const manager: Manager = new Manager({
+    ...previewOptions(context, flags),
     source,
     store,
-    environment: environmentAccount(context),
-    clock,
-    random,
-    logger: openLog(context, flags),
-    metrics: createMetrics(),
-    settleMs: 0,
-    grace: oneShotGrace,
-    allowMassChange: flags.allowMassChange ?? false,
-    ...acceptance(flags),
-    mode: 'preview',
-    foresees: flags.foresees === true || flags.rules !== undefined,
-    commandFlags: sameFleetFlags(flags),
     onSource: (next) => {
       part = removed ?? partOfFleet(flags, next, store);
     },
@@ -141,7 +132,7 @@ async function observe(
       // The observation is over. Requests that are still under way find the API closed, and change nothing of the
       // result.
       if (finished.signal.aborted) return;
-      if (!results.has(key)) results.set(key, result);
+      if (!results.has(key) && !unread.awaits(key, result)) results.set(key, result);
       // What came of these rests on what was not known of this one yet.
       for (const other of result.wakes ?? []) results.delete(other);
       for (const one of [key, ...(result.wakes ?? [])]) outstanding.check(one);
@@ -163,6 +154,10 @@ async function observe(
     deadline.cancel();
     await manager.stop();
   }
+  for (const [key, result] of context.stopped.aborted ? [] : unread.results) {
+    results.set(key, result);
+    outstanding.check(key);
+  }
   const { snapshot: whole } = manager;
   if (!whole || !seen || !outstanding.isEmpty) throw incomplete(context, flags.timeout);
   const own = new Map([...results].filter(([key]) => !isCounted(key, counted(), store)));
@@ -181,6 +176,25 @@ type Read = Omit<ObservedFleet, 'vanished' | 'isKept'> & {
   readonly contents: readonly ReadContents[];
   readonly whole: DesiredSnapshot;
 };
+
+function previewOptions(context: Context, flags: ObserveFlags) {
+  const { clock, random, ports } = context;
+  return {
+    ...ports?.network,
+    environment: environmentAccount(context),
+    clock,
+    random,
+    logger: openLog(context, flags),
+    metrics: createMetrics(),
+    settleMs: 0,
+    grace: oneShotGrace,
+    allowMassChange: flags.allowMassChange ?? false,
+    ...acceptance(flags),
+    mode: 'preview' as const,
+    foresees: flags.foresees === true || flags.rules !== undefined,
+    commandFlags: sameFleetFlags(flags),
+  };
+}
 
 interface Found {
   readonly whole: DesiredSnapshot;

@@ -21,10 +21,17 @@ type Observed = Pick<ObservedFleet, 'results' | 'objects' | 'accounts'>;
 type Store = Pick<StateStore, 'record' | 'recordOf'>;
 
 /** The name of the account that an object is in, as it was observed. */
-function accountNameOf({ objects, accounts }: Observed, store: Store, key: ObjectKey): string | undefined {
+export function accountNameOf(
+  {
+    objects,
+    accounts,
+  }: Pick<ObservedFleet, 'objects'> & { readonly accounts: { has(name: string): boolean } },
+  store: Store,
+  key: ObjectKey,
+): string | undefined {
   const spec = objects.get(key)?.spec ?? store.record(key)?.manifest.spec;
   const place = accountPlaceOf(key, spec);
-  if ('with' in place) return accountNameOf({ objects, accounts, results: new Map() }, store, place.with);
+  if ('with' in place) return accountNameOf({ objects, accounts }, store, place.with);
   const known = [store.record(key)?.account, place.account, environmentKey];
   return known.find((name) => name !== undefined && accounts.has(name));
 }

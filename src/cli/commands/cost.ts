@@ -5,7 +5,7 @@ import { complain, print, type Context } from '../context.ts';
 import { costReport, type CostBy } from '../../shown/cost.ts';
 import { surveyor } from '../../shown/survey.ts';
 import { originOf } from '../../resources/index.ts';
-import { outputOption } from '../options.ts';
+import { apiTimeoutOption, outputOption } from '../options.ts';
 import { structured, type OutputFormat } from '../output/output.ts';
 import { costText } from '../account/cost.ts';
 
@@ -13,6 +13,7 @@ interface CostFlags extends ConnectionFlags {
   readonly output: OutputFormat;
   readonly by: CostBy;
   readonly month?: string;
+  readonly timeout: number;
 }
 
 /** `cost`: what everything costs now, by who it is for, and what accounts and budgets have spent. */
@@ -28,10 +29,11 @@ export function defineCost(command: Command, context: Context): void {
         parseMonth,
       ),
     )
+    .addOption(apiTimeoutOption())
     .addOption(outputOption())
     .action(async (flags: CostFlags) => {
       const report = await connected(context, flags, async ({ accounts, fleet }) => {
-        const read = await readAccounts(context, accounts);
+        const read = await readAccounts(context, accounts, flags.timeout);
         for (const line of read.flatMap(({ missing }) => missing)) complain(context, line);
         const survey = surveyor(fleet);
         const held = read.map(({ account, contents }) => ({

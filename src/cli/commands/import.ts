@@ -12,7 +12,7 @@ import { complain, print, type Context } from '../context.ts';
 import type { WrittenDocument } from '../import/draft.ts';
 import { addFiles } from '../import/files.ts';
 import { planImport, type ImportPlan } from '../import/plan.ts';
-import { needed, sameFleetFlags } from '../options.ts';
+import { apiTimeoutOption, needed, sameFleetFlags } from '../options.ts';
 import { addSchema, withSchemaLine } from '../schema-line.ts';
 import { renderTable } from '../output/render.ts';
 import { surveyor } from '../../shown/survey.ts';
@@ -20,6 +20,7 @@ import { surveyor } from '../../shown/survey.ts';
 interface ImportFlags extends ConnectionFlags {
   readonly output: string;
   readonly all?: boolean;
+  readonly timeout: number;
 }
 
 /** `import`: documents for what is in an account already, such that a plan of them finds nothing to do. */
@@ -27,9 +28,10 @@ export function defineImport(command: Command, context: Context): void {
   const output = new Option('-o, --output <dir>', 'folder to put them in; nothing in it is overwritten');
   needed(withConnectionFlags(command), output)
     .option('--all', 'also what another owner manages (see docs/how-to/import.md for what that means)')
+    .addOption(apiTimeoutOption())
     .action(async (flags: ImportFlags) => {
       const plan = await connected(context, flags, async ({ accounts, fleet }) => {
-        const read = await readAccounts(context, accounts);
+        const read = await readAccounts(context, accounts, flags.timeout);
         for (const line of read.flatMap(({ missing }) => missing)) complain(context, line);
         const survey = surveyor(fleet);
         const imported = read.map(({ account, contents }) => ({

@@ -19,7 +19,7 @@ import { identity } from '../progress/view.ts';
 import { withFolderArgument } from '../flags/source-option.ts';
 import {
   acceptIdentityOption,
-  durationOption,
+  apiTimeoutOption,
   outputOptionWith,
   parseDuration,
   withFleetFlags,
@@ -75,7 +75,7 @@ export function definePlan(command: Command, context: Context, exit: (code: numb
         .argParser(parseMarkdownName)
         .default(standardName),
     )
-    .addOption(durationOption('--timeout <duration>', 'how long to wait for the API', '1m'))
+    .addOption(apiTimeoutOption())
     .addOption(acceptIdentityOption())
     .addOption(policyOption())
     .option('--out <file>', 'write the plan to this file, for review and `apply FILE`; of folders only')

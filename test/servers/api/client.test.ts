@@ -103,7 +103,7 @@ describe('what is known after an exchange', () => {
 
   test.each([409, 503])('%i whose text leaves open what becomes of the request is none', async (status) => {
     const outcome = await outcomeOf(status, errorForm('outage', 'the request may still be carried out'));
-    expect(outcome).toEqual({
+    expect(outcome).toMatchObject({
       kind: 'unknown',
       reason: `status ${status}, which leaves open what becomes of it: the request may still be carried out`,
     });
@@ -244,6 +244,11 @@ describe('a refusal', () => {
   test('carries the wait that the server asks for', async () => {
     const outcome = await outcomeOf(429, errorForm('rate_limited'), create, { 'retry-after': '7' });
     expect(outcome).toMatchObject({ kind: 'refused', retryAfterMs: 7000 });
+  });
+
+  test('429 of a proxy, without the error form, asks for a pause as well', async () => {
+    const outcome = await outcomeOf(429, '<h1>slow down</h1>', create, { 'retry-after': '7' });
+    expect(outcome).toMatchObject({ kind: 'unknown', status: 429, retryAfterMs: 7000 });
   });
 
   test('never shows the API key or a value of the environment that it echoes', async () => {
@@ -539,7 +544,7 @@ describe('an answer about another object than was asked for', () => {
   test.each([['service', readService], ['volume', readVolume], ...changes] as const)(
     'tells nothing of that one: %s',
     async (_name, call) => {
-      expect(await outcomeOf(200, { ...record, ...deletion }, call)).toEqual({
+      expect(await outcomeOf(200, { ...record, ...deletion }, call)).toMatchObject({
         kind: 'unknown',
         reason: `a 200 that is about ${other}, not ${id}`,
       });

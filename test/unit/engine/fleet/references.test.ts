@@ -146,7 +146,13 @@ describe('the template of a service', () => {
 
   test('is waited for while the list has not been read', () => {
     expect(viewOf(fleetOf([bare]), shows()).kind).toBe('not-ready');
-    const failed = { kind: 'failed', message: 'no list', failures: 1, last: new Map() } as const;
+    const failed = {
+      kind: 'failed',
+      message: 'no list',
+      outcome: { kind: 'unknown', reason: 'reset' },
+      failures: 1,
+      last: new Map(),
+    } as const;
     expect(viewOf(fleetOf([bare]), shows({ templates: failed }))).toEqual({
       kind: 'not-ready',
       message: 'no list',
