@@ -1,7 +1,7 @@
 #!/bin/sh
 # Applies the plan that was approved: the file of plan.sh, if it still has the digest that somebody has seen.
 #
-# Exit code: 0 all is done; 1 an error; 3 the world, the file or the account is not what was reviewed: plan again; 4 a policy denies something;
+# Exit code: 0 all is done; 1 an error, also a request that the API refuses as invalid; 3 the world, the file or the account is not what was reviewed: plan again; 4 a policy denies something;
 # 5 steps are left: run it again with the same file.
 set -eu
 : "${FLEET:=fleet}" "${OUT:=plan}" "${POLICY:=}" "${TIMEOUT:=20m}"

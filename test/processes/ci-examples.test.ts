@@ -293,7 +293,14 @@ test('the workflows run these scripts, and their steps are nothing else', async 
     'cat plan/plan.md >> "$GITHUB_STEP_SUMMARY"',
     'echo "digest=$(cat plan/plan.digest)" >> "$GITHUB_OUTPUT"',
   ]);
+  // Two merges must not be applied at once, and none is cut off while it is.
+  expect(github.jobs.apply.concurrency).toEqual({
+    group: 'fleet-apply-production',
+    'cancel-in-progress': false,
+  });
+  expect(github.jobs.plan.concurrency.group).not.toBe(github.jobs.apply.concurrency.group);
   const gitlab: Json = parse(await readFile(path.join(examples, 'gitlab.yaml'), 'utf8'));
+  expect(gitlab.apply.resource_group).toBe('production');
   expect([...gitlab.plan.script, ...gitlab.apply.script]).toEqual([
     'sh ci/plan.sh',
     'echo "DIGEST=$(cat plan/plan.digest)" > plan.env',
