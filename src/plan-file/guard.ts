@@ -144,6 +144,15 @@ export class PlanGuard implements StepGuard {
     });
   }
 
+  /** Objects with steps that are left, and the API refuses the next one as invalid: so it would again. */
+  get invalid(): ObjectKey[] {
+    return [...this.#standings].flatMap(([key, standing]) => {
+      const plan = standing.result?.plan;
+      const isInvalid = plan?.kind === 'hold' && plan.reason === 'Refused';
+      return isInvalid && this.#leftOf(standing) > 0 ? [key] : [];
+    });
+  }
+
   remaining(): Remaining {
     const objects: ObjectKey[] = [];
     let [done, left] = [0, 0];

@@ -9,6 +9,7 @@
  * |------------------------------------------------------------------|-----------|
  * | all steps are done, and the objects are Ready                    | 0         |
  * | all steps are done, and an object is not Ready; a document of the file can't be used | 1 |
+ * | steps are left, and the API refuses one as invalid: so it would again | 1    |
  * | refused, before or meanwhile                                     | 3         |
  * | the policy denies an object of the file: nothing is sent         | 4         |
  * | steps are left: the time is over, or a person has to do something first | 5  |
@@ -229,6 +230,7 @@ async function carryOut(
     const now = guard.remaining();
     return store.savePlanFile({ ...begun, done: now.done, left: now.left });
   });
+  let concluded: readonly ObjectRecord[] | undefined;
   const missing = await converge(context, flags, {
     command: 'apply',
     source: folder.source(snapshot),
@@ -238,6 +240,9 @@ async function carryOut(
     allowMassChange: file.allow.massChange,
     stableMs: flags.stable,
     guard,
+    onFinished: (records) => {
+      concluded = records;
+    },
     onPass: (key, result) => {
       guard.passed(key, result);
       noteProgress();
@@ -254,7 +259,7 @@ async function carryOut(
     outcome: ended.outcome,
     ...(completedAt === undefined ? {} : { completedAt }),
   });
-  show(context, flags.output, recordsIn(part, store).records());
+  show(context, flags.output, concluded ?? recordsIn(part, store).records());
   for (const line of [...linesOf(guard, rest, file), ...(missing === undefined ? [] : [missing])]) {
     complain(context, line);
   }
@@ -297,12 +302,14 @@ function endOf(
   const { left } = guard.remaining();
   if (isInputError) return { code: exitCodes.failed, outcome: left === 0 ? 'completed' : 'timeout' };
   if (guard.refused.length > 0 && !guard.hasExpired) return { code: exitCodes.refused, outcome: 'refused' };
+  if (guard.invalid.length > 0) return { code: exitCodes.failed, outcome: 'timeout' };
   if (left > 0 || guard.hasExpired) return { code: exitCodes.unfinished, outcome: 'timeout' };
   return { code: isReadyAsFar ? exitCodes.ok : exitCodes.failed, outcome: 'completed' };
 }
 
 function linesOf(guard: PlanGuard, { done, left, objects }: Remaining, file: PlanFile): string[] {
-  const { refused } = guard;
+  const { refused, invalid } = guard;
+  const isFinal = invalid.length > 0;
   const changed = refused.map(identity).join(', ');
   const names = objects.map(identity).join(', ');
   return [
@@ -311,8 +318,12 @@ function linesOf(guard: PlanGuard, { done, left, objects }: Remaining, file: Pla
       : []),
     ...(left > 0
       ? [
-          `${left} of ${done + left} steps are left (${names}); the same file continues until ${file.expiresAt}`,
+          `${left} of ${done + left} steps are left (${names})${isFinal ? '' : `; the same file continues until ${file.expiresAt}`}`,
         ]
       : []),
+    ...invalid.map(
+      (key) =>
+        `${identity(key)}: the API has refused the request as invalid, and would again; change the document, make a new plan, and review it`,
+    ),
   ];
 }

@@ -5,7 +5,7 @@ import { oneShotGrace, type PassResult, type StepPolicy } from '../../engine/ind
 import type { ObjectKey } from '../../resources/index.ts';
 import { Manager } from '../../manager/index.ts';
 import type { PlanGuard } from '../../plan-file/index.ts';
-import type { StateStore } from '../../state/index.ts';
+import type { ObjectRecord, StateStore } from '../../state/index.ts';
 import { createMetrics } from '../../telemetry/index.ts';
 import type { Context } from '../context.ts';
 import { openLog } from '../log.ts';
@@ -35,15 +35,18 @@ export interface Converged {
   /** Only what it lets pass is done, and every wait is awaited. */
   readonly guard?: PlanGuard | undefined;
   readonly onPass?: (key: ObjectKey, result: PassResult) => void;
+  /** The records that the end was concluded from. What passes find while all is being stopped is not among them. */
+  readonly onFinished?: (records: readonly ObjectRecord[]) => void;
 }
 
 /** Resolves with what is missing, in a sentence; undefined: nothing. */
 export async function converge(
   context: Context,
   flags: OneShotFlags,
-  { command, source, store, part, policy, allowMassChange = false, stableMs = 0, guard, onPass }: Converged,
+  converged: Converged,
 ): Promise<string | undefined> {
-  const { clock, random } = context;
+  const { clock } = context;
+  const { command, store, part, stableMs = 0, guard, onPass, onFinished } = converged;
   const end = ending();
   const { finish } = end;
   const records = recordsIn(part, store);
@@ -57,30 +60,13 @@ export async function converge(
     isAwaited: guard && ((key) => guard.has(key)),
     passed: () => manager.passed,
     readAgain: () => manager.readAgain(),
-    onFinished: () => finish(stalledIn(records)),
+    onFinished: () => {
+      if (!end.isReached) onFinished?.([...records.records()]);
+      finish(stalledIn(records));
+    },
   });
   const manager: Manager = new Manager({
-    ...context.ports?.network,
-    source,
-    store,
-    environment: environmentAccount(context),
-    clock,
-    random,
-    logger: openLog(context, flags, (text) => screen.log(text)),
-    metrics: createMetrics(),
-    settleMs: flags.settle,
-    grace: oneShotGrace,
-    allowMassChange,
-    ...acceptance(flags),
-    ...analysisPrometheus(context, flags),
-    policy,
-    mode: 'manage',
-    isOneShot: true,
-    guard: guard ?? (part && countingGuard(() => part.counted, store)),
-    ...(part ? { isSelected: (key) => part.has(key) || part.counted.has(key) } : {}),
-    // No limit applies to what somebody agreed to lose.
-    ...(command === 'destroy' ? { allowRemovals: true } : {}),
-    commandFlags: sameFleetFlags(flags),
+    ...managerOptions(context, flags, converged, screen),
     onPass: (key, result) => {
       // What a pass finds while all is being stopped is not what the end was concluded from.
       if (!end.isReached) onPass?.(key, result);
@@ -108,6 +94,38 @@ export async function converge(
     if (part) await forgetCounted(part.counted, store);
     screen.close();
   }
+}
+
+function managerOptions(
+  context: Context,
+  flags: OneShotFlags,
+  { command, source, store, part, policy, allowMassChange = false, guard }: Converged,
+  screen: ProgressScreen,
+) {
+  const { clock, random, ports } = context;
+  return {
+    ...ports?.network,
+    source,
+    store,
+    environment: environmentAccount(context),
+    clock,
+    random,
+    logger: openLog(context, flags, (text) => screen.log(text)),
+    metrics: createMetrics(),
+    settleMs: flags.settle,
+    grace: oneShotGrace,
+    allowMassChange,
+    ...acceptance(flags),
+    ...analysisPrometheus(context, flags),
+    policy,
+    mode: 'manage' as const,
+    isOneShot: true,
+    guard: guard ?? (part && countingGuard(() => part.counted, store)),
+    ...(part ? { isSelected: (key: ObjectKey) => part.has(key) || part.counted.has(key) } : {}),
+    // No limit applies to what somebody agreed to lose.
+    ...(command === 'destroy' ? { allowRemovals: true } : {}),
+    commandFlags: sameFleetFlags(flags),
+  };
 }
 
 /** Reached once, with what is missing. */
