@@ -109,6 +109,17 @@ async function endAtOnce([, answer]: (typeof refusals)[number]): Promise<void> {
 }
 
 describe('reads that always fail', () => {
+  testInFolder('leave objects unseen, which the JSON counts, and no output takes for done', async () => {
+    const world = await opened();
+    await world.plane.faults([{ ...read, fault: 'status', status: 401 }]);
+    const { code, plan } = await world.fleet.plan();
+    expect([code, plan.summary.unseen, plan.summary.waiting]).toEqual([1, 2, 2]);
+    expect(plan.unclear).toHaveLength(2);
+    const markdown = await fleetkeeper(['plan', ...world.fleet.flags, '-o', 'markdown']);
+    expect(markdown.stdout).toContain("2 not observed: their account can't be read");
+    expect(markdown.stdout).not.toContain('Nothing to do');
+  });
+
   testInFolder('are repeated until the time is over, and then the failure is what is reported', async () => {
     const world = await opened();
     await world.plane.faults([{ ...read, fault: 'status', status: 503 }]);

@@ -289,16 +289,17 @@ function conclude(
   const results = new Map([...all].filter(([key]) => accountNamed(key) === undefined));
   const known = new Map([...results].filter(([, { plan }]) => !isBlind(plan)));
   const unread = unreadAccounts(results, snapshot, environment);
+  const blind = results.size - known.size;
   const isReadable = known.size > 0 || known.size === results.size;
   const planOf = (some: typeof results) => ({
     ...(part?.isWhole === false ? { partial: partialOf(part) } : {}),
     ...summarise(some, snapshot, burn, stuck, budgets),
   });
   return {
-    plan: { ...planOf(results), unreadAccounts: unread.map(({ account }) => account) },
+    plan: { ...unseen(planOf(results), blind), unreadAccounts: unread.map(({ account }) => account) },
     snapshot,
     part,
-    readable: isReadable ? unseen(planOf(known), results.size - known.size) : undefined,
+    readable: isReadable ? unseen(planOf(known), blind) : undefined,
     unreadable: unread.map(({ line }) => line),
   };
 }

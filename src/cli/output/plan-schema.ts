@@ -120,7 +120,9 @@ const summary = z.object({
     .object({ create: count, update: count, replace: count, delete: count })
     .optional()
     .describe('Of ServiceFleets, also those that follow later.'),
-  unseen: count.optional().describe("Objects whose account can't be read."),
+  unseen: count
+    .optional()
+    .describe("Objects whose account can't be read. They are counted by `waiting` or `held`, too."),
 });
 
 export const planSchema = z.object({
@@ -210,7 +212,9 @@ export const planSchema = z.object({
         message: text,
       }),
     )
-    .describe('Accounts that could not be read. Their objects are among `held`.'),
+    .describe(
+      'Accounts that could not be read. Their objects are among `unclear`, or `held` if a person has to accept something.',
+    ),
   cost: total,
   summary,
   overlay: z

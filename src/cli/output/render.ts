@@ -21,6 +21,7 @@ import type {
   ShownDuplicate,
   Unclear,
 } from '../../manager/index.ts';
+import { entryOf, isBlocking, isReason } from '../../reasons/index.ts';
 import { parseObjectKey, type ObjectKey } from '../../resources/index.ts';
 import { besideCounts, besideLines, type BesideLine } from './beside-text.ts';
 import { longestLine, oneLine } from './terminal-text.ts';
@@ -280,6 +281,13 @@ function noteText(notes: readonly string[], longest: number): string {
   return notes.length === 0 ? '' : `  (${shortened(notes.join('; '), longest / 4 - 4)})`;
 }
 
+/** Of what waits: whose account can't be read. */
+function unread(unclear: FleetPlan['unclear']): number {
+  return unclear.filter(
+    ({ reason }) => isReason(reason) && isBlocking(reason) && entryOf(reason).accountUnread,
+  ).length;
+}
+
 export function renderSummary(plan: FleetPlan): string {
   return [countsText(plan), ...besideCounts(plan)].join(' ');
 }
@@ -292,6 +300,7 @@ function countsText({ summary, unclear }: FleetPlan): string {
     const known = unclear.length > 0 ? 'Nothing to do that is known yet' : 'Nothing to do';
     return `${known}: ${unchanged} object(s) are as desired${way}.`;
   }
+  const onTheirWay = Math.max(0, waiting - unread(unclear));
   const parts = [
     `${create} to create`,
     `${update} to change`,
@@ -299,7 +308,7 @@ function countsText({ summary, unclear }: FleetPlan): string {
     `${summary.delete} to delete`,
     ...(leave > 0 ? [`${leave} to leave at the provider`] : []),
     `${unchanged} unchanged`,
-    ...(waiting > 0 ? [`${waiting} on their way`] : []),
+    ...(onTheirWay > 0 ? [`${onTheirWay} on their way`] : []),
     ...(held > 0 ? [`${held} held`] : []),
     ...(duplicates > 0 ? [`${duplicates} duplicated`] : []),
     ...(drift > 0 ? [`${drift} drifted`] : []),

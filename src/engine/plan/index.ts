@@ -2,7 +2,7 @@ export { askedByText, whyOf, whyText, type Askers } from './why.ts';
 export { heldByOwner } from './owner-gate.ts';
 export { brakeWindowMs, isMassChange, isSuspiciousRead, massChangeLimit } from './brake.ts';
 export { variableChanges, type VariableChanges } from './variables.ts';
-export { additionText, differenceText, shortened } from './difference-text.ts';
+export { additionText, differenceText, shortened, valueText } from './difference-text.ts';
 export {
   byRank,
   givesWayTo,
