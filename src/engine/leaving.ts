@@ -6,18 +6,17 @@ import type { Pass } from './pass.ts';
 import { shut, type Plan } from './plan/index.ts';
 import type { ReconcilerOptions } from './reconciler-options.ts';
 
-/** `uid`: of the object that the pass is about. */
-export async function leaving(
+/** `uid`: of the object that the pass is about. Undefined: it leaves nothing, and its plan stands. */
+export function leaving(
   { store, money, mode }: Pick<ReconcilerOptions, 'store' | 'money' | 'mode'>,
   pass: Pass,
   uid: string,
   plan: Plan,
-): Promise<Plan> {
+): Promise<Plan> | undefined {
   const record = store.record(pass.key);
   // In a cluster, it may vanish during its pass.
-  if (plan.kind !== 'in-sync' || record?.uid !== uid || !pass.isGivenUp()) return plan;
+  if (plan.kind !== 'in-sync' || record?.uid !== uid || !pass.isGivenUp()) return undefined;
   const gate = mode === 'preview' ? undefined : money.leaveGate(record);
-  if (gate) return shut(gate, [], []);
-  await money.leave(record);
-  return plan;
+  if (gate) return Promise.resolve(shut(gate, [], []));
+  return money.leave(record).then(() => plan);
 }

@@ -110,7 +110,8 @@ export class Reconciler {
     this.#options.capacity.concluded(key, plan);
     this.driftWatch.concluded(key, plan);
     const partners = blocked ? [] : this.#exchanges.saw(key, plan, pass, handle);
-    const last = { ...decision, plan: await leaving(this.#options, pass, record.uid, plan) };
+    const leaves = leaving(this.#options, pass, record.uid, plan);
+    const last = { ...decision, plan: leaves ? await leaves : plan };
     // The document may have been edited during the pass.
     const concluded = await this.#conclude(record, pass, last, handle);
     // What was saved may concern others: a budget that stops them.

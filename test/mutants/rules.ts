@@ -1499,9 +1499,9 @@ export const brokenRules: readonly BrokenRule[] = [
     item: 'AI3',
     breaks: 'a pass of a Notification takes as long as a sink that hangs',
     file: 'engine/reconciler.ts',
-    line: 'const concluded = await this.#conclude(planned, pass, { ...decision, plan }, handle);',
+    line: 'const concluded = await this.#conclude(record, pass, last, handle);',
     becomes:
-      "if (key.startsWith('Notification/')) await new Promise<void>((resolve) => void this.#options.clock.after(10_000, resolve));\n    const concluded = await this.#conclude(planned, pass, { ...decision, plan }, handle);",
+      "if (key.startsWith('Notification/')) await new Promise<void>((resolve) => void this.#options.clock.after(10_000, resolve));\n    const concluded = await this.#conclude(record, pass, last, handle);",
     test: 'fleet/sink-down',
     named: 'passes and heartbeats are as fast with a sink that is down',
   },
