@@ -30,11 +30,15 @@ export async function hintFor(command: Command | undefined, place: Place): Promi
     return `${takenForName(command, folder)}; if you mean the folder: \`${withFolder(command, folder, place)}\``;
   }
   const { args } = command;
-  const at = args.findIndex((word, index) => index < 2 && kindCalled(word) && args[index + 1] !== undefined);
+  const at = args.findIndex((word, index) => index < 2 && kindCalled(word) && isName(args[index + 1]));
   if (at === -1) return undefined;
   const target = `${args[at]}/${args[at + 1]}`;
   const words = [...args.slice(0, at), target, ...args.slice(at + 2)];
   return `a kind and a name are one word here: \`${called(command, place)} ${words.map(shellWord).join(' ')}\``;
+}
+
+function isName(word: string | undefined): boolean {
+  return word !== undefined && !word.startsWith('-');
 }
 
 /** Undefined too if the command takes a folder as its argument, or has its source. */

@@ -10,7 +10,7 @@ import {
 } from '../account/connection.ts';
 import { complain, print, type Context } from '../context.ts';
 import type { WrittenDocument } from '../import/draft.ts';
-import { addFiles } from '../import/files.ts';
+import { addFiles, addIgnored } from '../import/files.ts';
 import { planImport, type ImportPlan } from '../import/plan.ts';
 import { apiTimeoutOption, needed, sameFleetFlags } from '../options.ts';
 import { addSchema, withSchemaLine } from '../schema-line.ts';
@@ -56,6 +56,7 @@ async function writeDocuments(flags: ImportFlags, documents: readonly WrittenDoc
   });
   await addFiles(flags.output, files);
   if (files.length > 0) await addSchema(folder);
+  if (files.length > 0) await addIgnored(folder);
 }
 
 /** The output is the folder of the fleet, or in it. */

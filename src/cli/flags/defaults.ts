@@ -7,6 +7,7 @@ import { UserError } from '../../base/index.ts';
 import { isCluster, namespaceOf, refuseForeignFlags } from '../cluster.ts';
 import { complain, type Context } from '../context.ts';
 import { missing } from '../options.ts';
+import { stdinSource } from '../stdin-fleet.ts';
 import { namespaceOfNames } from '../selection.ts';
 import { chooseSource, otherFleetIn, shown, type ChosenSource } from './default-source.ts';
 import { settingsIn, type Setting, type Settings } from './settings.ts';
@@ -42,6 +43,12 @@ async function refusePart(
 ): Promise<void> {
   const { owner, state } = command.opts<{ owner?: string; state?: string }>();
   const hasState = command.options.some(({ long }) => long === '--state');
+  if (source === stdinSource && command.name() !== 'plan') {
+    throw new UserError(
+      `standard input (\`--source ${stdinSource}\`) is for \`plan\` only`,
+      'write the documents to a folder; one of that name is `./-`',
+    );
+  }
   if (!isNeeded || !hasState || settings || isCluster(source)) return;
   if (owner === undefined && state === undefined) await refusePartOfFleet(context, command.name(), source);
 }

@@ -7,6 +7,7 @@ import { constants } from 'node:fs';
 import { access, copyFile, link, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { UserError, messageOf } from '../../base/index.ts';
+import { ignoreText } from '../ignored-files.ts';
 
 export interface NewFile {
   /** Relative to the folder. */
@@ -35,6 +36,16 @@ export async function addFiles(folder: string, files: readonly NewFile[]): Promi
     throw cannotWrite(folder, error);
   } finally {
     await rm(staging, { recursive: true, force: true });
+  }
+}
+
+/** What git is not to take, such as the state that the first `apply` writes. A file that is there stays as it is. */
+export async function addIgnored(folder: string): Promise<void> {
+  const place = path.join(folder, '.gitignore');
+  try {
+    await writeFile(place, ignoreText(), { flag: 'wx' });
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw cannotWrite(folder, error);
   }
 }
 

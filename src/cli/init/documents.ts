@@ -1,4 +1,5 @@
 /** The texts of a first folder. Pure. */
+import { ignoreText } from '../ignored-files.ts';
 import { stringify } from 'yaml';
 import { apiVersion } from '../../resources/index.ts';
 import { account } from '../../kinds/account/declaration.ts';
@@ -28,7 +29,7 @@ export function firstFiles(service: FirstService, { url, key }: Access): NewFile
     ...(url === undefined ? [] : [{ name: 'account.yaml', text: accountText(url, key !== undefined) }]),
     ...(key === undefined ? [] : [{ name: keyFileName, text: keyText(key), isSecret: true }]),
     { name: 'web.yaml', text: serviceText(service) },
-    { name: '.gitignore', text: ignoreText(key !== undefined) },
+    { name: '.gitignore', text: ignoreText(key === undefined ? [] : [keyFileName]) },
   ];
 }
 
@@ -91,15 +92,6 @@ ${port}  # env:
 #   sizeGb: 10
 #   deletionPolicy: Delete         # without it, the volume stays when its document is removed
 `;
-}
-
-function ignoreText(hasKeyFile: boolean): string {
-  return [
-    '# The state of the fleet, and keys.',
-    '.fleetkeeper/',
-    ...(hasKeyFile ? [keyFileName] : []),
-    '',
-  ].join('\n');
 }
 
 /** On one line, quoted where it has to be. */

@@ -87,3 +87,17 @@ test.each([
   expect(code).toBe(1);
   expect(stderr).toContain(`\`fleetkeeper ${advice}\``);
 });
+
+test('a flag is no name of an object, behind a folder that is called as a kind', async () => {
+  const { code, stderr } = await inFolder(['plan', 'fleet', '--bogus']);
+  expect([code, stderr]).toEqual([1, expect.stringContaining("unknown option '--bogus'")]);
+  expect(stderr).not.toContain('fleet/--bogus');
+});
+
+test.each(['apply', 'status', 'destroy'])(
+  'standard input is for `plan` only, and %s reports that',
+  async (name) => {
+    const { code, stderr } = await inFolder([name, '--source', '-']);
+    expect([code, stderr]).toEqual([1, expect.stringContaining('is for `plan` only')]);
+  },
+);

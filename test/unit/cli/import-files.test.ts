@@ -1,7 +1,7 @@
 import { mkdirSync, readFileSync, readdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { addFiles } from '../../../src/cli/import/files.ts';
+import { addFiles, addIgnored } from '../../../src/cli/import/files.ts';
 import { temporaryFile } from '../../support/temporary.ts';
 
 const files = [
@@ -47,4 +47,14 @@ describe('files of an import', () => {
     writeFileSync(file, '');
     await expect(addFiles(path.join(file, 'folder'), files)).rejects.toThrow(/can't write into/);
   });
+});
+
+test('git does not take the state, unless somebody has decided otherwise in a file of theirs', async () => {
+  const folder = path.dirname(temporaryFile('ignored/any'));
+  mkdirSync(folder, { recursive: true });
+  await addIgnored(folder);
+  expect(readFileSync(path.join(folder, '.gitignore'), 'utf8')).toContain('.fleetkeeper/\n');
+  writeFileSync(path.join(folder, '.gitignore'), 'mine\n');
+  await addIgnored(folder);
+  expect(readFileSync(path.join(folder, '.gitignore'), 'utf8')).toBe('mine\n');
 });
