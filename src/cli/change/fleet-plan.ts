@@ -1,19 +1,12 @@
 /** One observation of a fleet without any change: what `plan` prints, and what `apply` asks consent for. */
 import { UserError } from '../../base/index.ts';
-import {
-  accountObject,
-  formatProblem,
-  placeText,
-  referringTo,
-  type AccountObject,
-  type DesiredSnapshot,
-} from '../../desired/index.ts';
-import { Manager, summarise, type FleetPlan, type UnreadAccount } from '../../manager/index.ts';
+import { formatProblem, referringTo, type DesiredSnapshot } from '../../desired/index.ts';
+import { Manager, summarise, type FleetPlan } from '../../manager/index.ts';
 import { burnMicrosPerHour } from '../../engine/plan/index.ts';
 import { oneShotGrace, type PassResult } from '../../engine/index.ts';
 import { entryOf, isBlocking } from '../../reasons/index.ts';
 import { HiddenValues, valuesPurpose } from '../../plan-file/index.ts';
-import { accountNamed, accountPlaceOf, parseObjectKey, type ObjectKey } from '../../resources/index.ts';
+import { accountNamed, parseObjectKey, type ObjectKey } from '../../resources/index.ts';
 import { firstOfBalance } from '../../shown/shared-things.ts';
 import type { StateStore } from '../../state/index.ts';
 import { createMetrics } from '../../telemetry/index.ts';
@@ -28,6 +21,7 @@ import { contentsOf } from './read-contents.ts';
 import { countingGuard, isCounted } from './counted.ts';
 import { partOfFleet, partialOf, recordsIn, type PartOfFleet, type Records } from './part-of-fleet.ts';
 import { UnreadYet } from './unread.ts';
+import { isBlind, unreadAccounts } from './unread-accounts.ts';
 import type { SelectionFlags } from '../selection.ts';
 import { environmentAccount, type GivenAccount } from '../source.ts';
 import type { PolicyPlan, Rule } from '../../policy/index.ts';
@@ -344,60 +338,6 @@ function burnOf({ accounts }: Manager, store: Pick<StateStore, 'identityPin'>): 
     const read = reads.get(name);
     return read ? sum + burnMicrosPerHour(read) : sum;
   }, 0n);
-}
-
-type BlindPlan = Extract<PassResult['plan'], { kind: 'wait' | 'hold' }>;
-
-function isBlind(plan: PassResult['plan']): plan is BlindPlan {
-  return (plan.kind === 'wait' || plan.kind === 'hold') && entryOf(plan.reason).accountUnread === true;
-}
-
-interface Unread {
-  readonly account: UnreadAccount;
-  /** For people. */
-  readonly line: string;
-}
-
-function unreadAccounts(
-  results: ReadonlyMap<ObjectKey, PassResult>,
-  snapshot: DesiredSnapshot,
-  environment: GivenAccount,
-): Unread[] {
-  const found = new Map<string, Unread>();
-  for (const [key, { plan }] of results) {
-    if (!isBlind(plan)) continue;
-    const document = accountOf(key, snapshot);
-    const message = `${plan.message}${adviceFor(plan, document, environment)}`;
-    const line = `${placeOf(document, environment)}the account can't be read: ${message}`;
-    const { file = null, line: at = null } = document?.location ?? {};
-    const account = { account: document?.name ?? null, file, line: at, reason: plan.reason, message };
-    found.set(line, { account, line });
-  }
-  return [...found.values()];
-}
-
-function accountOf(key: ObjectKey, { objects }: DesiredSnapshot): AccountObject | undefined {
-  const object = objects.get(key);
-  const place = object && accountPlaceOf(key, object.spec);
-  return place && 'account' in place ? accountObject(objects, place.account) : undefined;
-}
-
-/** Where the account is declared, for people. */
-function placeOf(document: AccountObject | undefined, { url }: GivenAccount): string {
-  if (document) return `${placeText(document.location)}: Account ${document.name}: `;
-  return url === undefined ? '' : `FLEETKEEPER_API_URL (${url}): `;
-}
-
-/** What to do, where the message does not say so itself. */
-function adviceFor(
-  { reason }: BlindPlan,
-  document: AccountObject | undefined,
-  { keySource }: GivenAccount,
-): string {
-  const secret = document?.spec.credentialsSecretRef;
-  const place = secret ? `\`${secret.key}\` of the Secret ${secret.name}` : keySource;
-  if (reason === 'CredentialRejected') return `; put a key that it knows into ${place}`;
-  return '';
 }
 
 export function problemLines(snapshot: DesiredSnapshot): string[] {

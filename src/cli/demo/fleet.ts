@@ -187,7 +187,11 @@ function* eventsBetween(
 ): Generator<DemoEvent> {
   const subject = subjectOf(after);
   if (after.drifted && !before?.drifted) {
-    yield { tone: 'drift', subject, text: `Drifted: ${drift.map(differenceText).join('; ')}` };
+    yield {
+      tone: 'drift',
+      subject,
+      text: `Drifted: ${drift.map((each) => differenceText(each)).join('; ')}`,
+    };
   } else if (after.doing && after.doing !== before?.doing) {
     yield { tone: after.ready === 'held' ? 'bad' : 'step', subject, text: after.doing };
   }

@@ -6,7 +6,7 @@ import { contentDifferences } from '../../../../src/kinds/service-fleet/content-
 const env = (name: string, value: string) => ({ name, value });
 const revision = (content: object, values = 'v1') => ({ content: { image: 'a:1', ...content }, values });
 const shown = (before: object, after: object, values?: string) =>
-  contentDifferences(revision(before), revision(after, values)).map(differenceText);
+  contentDifferences(revision(before), revision(after, values)).map((each) => differenceText(each));
 
 test('each field that changes is shown, as it was and as it is declared', () => {
   const resources = { gpuCount: 0, cpu: 1, memoryGb: 2 };
