@@ -9,6 +9,8 @@ import { temporaryFolder } from '../../support/processes/processes.ts';
 import { readPlanJson } from '../../support/plan-form.ts';
 import { run } from '../../unit/cli/support.ts';
 
+const applied = ['--yes', '--stable', '0s', '--timeout', '20s'];
+
 async function runner(document: object) {
   const folder = await temporaryFolder();
   const plane = await new ControlPlane(folder, { timeScale: 1000 }).start();
@@ -20,11 +22,14 @@ async function runner(document: object) {
     FLEETKEEPER_API_KEY: apiKey,
     FLEETKEEPER_DIGEST_KEY: 'a-digest-key-of-the-test-0123456789abcdef',
   };
+  const command = (name: 'plan' | 'apply', ...flags: string[]) =>
+    run([name, '--source', fleet, '--owner', 'shop', ...flags], { environment });
   const fresh = async (name: 'plan' | 'apply', ...flags: string[]) => {
     await rm(path.join(fleet, '.fleetkeeper'), { recursive: true, force: true });
-    return run([name, '--source', fleet, '--owner', 'shop', ...flags], { environment });
+    return command(name, ...flags);
   };
-  const apply = () => fresh('apply', '--yes', '--stable', '0s', '--timeout', '20s');
+  const apply = () => fresh('apply', ...applied);
+  const kept = () => command('apply', ...applied);
   const sent = async () => (await plane.requests()).filter(isMutation).length;
   await write(document);
   expect((await apply()).code).toBe(0);
@@ -34,7 +39,7 @@ async function runner(document: object) {
     await plane.forgetRequests();
   };
   const image = async (): Promise<string> => (await plane.service('web')).image;
-  return { write, fresh, apply, sent, hotfix, image };
+  return { write, fresh, apply, kept, sent, hotfix, image };
 }
 
 const accepting = (spec: object = {}): Json => {
@@ -72,4 +77,17 @@ test('under Correct it is put back, and under Report a value that the mark shows
   await write(withToken('two'));
   const planned = await fresh('plan', '-o', 'json');
   expect(readPlanJson(planned.stdout)).toMatchObject({ changes: [{ action: 'update' }], held: [] });
+});
+
+test('the state that is kept from then on leaves the hotfix, too, and applies the next edit of the document', async () => {
+  const { write, apply, kept, sent, hotfix, image } = await runner(
+    service('web', { driftPolicy: 'Report', sleepAfterMinutes: 0 }),
+  );
+  await hotfix();
+  await apply();
+  await kept();
+  expect([await sent(), await image()]).toEqual([0, 'ghcr.io/acme/hotfix:1']);
+  await write(service('web', { driftPolicy: 'Report', sleepAfterMinutes: 0, image: 'ghcr.io/acme/app:3' }));
+  await kept();
+  expect(await image()).toBe('ghcr.io/acme/app:3');
 });
