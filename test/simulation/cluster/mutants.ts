@@ -49,8 +49,7 @@ export const clusterMutants: readonly Mutant<ReplicaSabotage>[] = [
   {
     breaks: 'a leader without API server lets its activities expire',
     foundBy: ['L5'],
-    seed: 216,
-    isLong: true,
+    seed: 792,
     patch: () => withListBeforeHeartbeats(() => ({ kind: 'not-sent', reason: 'no leader beats alone' })),
   },
   {
