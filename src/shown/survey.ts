@@ -41,10 +41,8 @@ export interface Holding {
   readonly managedBy: ManagedBy;
   /** The owner in its mark, as the annotation `adopt-from` names it. */
   readonly markedBy: string | undefined;
-  /** Its mark was made with the digest key of the fleet that was given. */
-  readonly isKeyed: boolean;
-  /** Its mark shows the digest key that it was made with. */
-  readonly showsKey: boolean;
+  /** Which digest key its mark was made with: that of the fleet that was given, or another one. `hidden`: it has no mark, or one that does not show it. */
+  readonly markKey: () => 'own' | 'other' | 'hidden';
   readonly value: AnyRemote;
 }
 
@@ -71,12 +69,12 @@ function holdingOf(kind: ManagedKind, value: AnyRemote, known: FleetKnowledge): 
   if (!remote?.held) return undefined;
   const { held: things, marks } = remote;
   const name = things.name(value);
-  const mayBe = name === undefined ? [] : known.mayBe(kind, things.bestName?.(name) ?? name);
-  const isNamedSo = mayBe.some((identity) => marks.byKey(value, identity));
-  const keyIds = marks.keyIds(value);
-  const isKeyed = isNamedSo || keyIds.some((id) => id === known.keyId);
   const { markedBy, managedBy } = managers(value, marks, known);
-  const isOurs = isNamedSo && managedBy.is === 'owner';
+  const isNamedSo = () =>
+    name !== undefined &&
+    known.mayBe(kind, things.bestName?.(name) ?? name).some((identity) => marks.byKey(value, identity));
+  // A short mark does not show its owner.
+  const isOurs = marks.isShort === true && managedBy.is === 'owner' && isNamedSo();
   return {
     kind,
     things,
@@ -84,8 +82,11 @@ function holdingOf(kind: ManagedKind, value: AnyRemote, known: FleetKnowledge): 
     name,
     value,
     markedBy,
-    isKeyed: markedBy !== undefined && isKeyed,
-    showsKey: keyIds.length > 0,
+    markKey: () => {
+      const ids = markedBy === undefined ? [] : marks.keyIds(value);
+      if (ids.some((id) => id === known.keyId) || (markedBy !== undefined && isNamedSo())) return 'own';
+      return ids.length > 0 ? 'other' : 'hidden';
+    },
     managedBy: isOurs ? { ...managedBy, isOurs } : managedBy,
   };
 }

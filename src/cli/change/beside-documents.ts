@@ -72,17 +72,18 @@ interface Held {
   readonly isShared: boolean;
   readonly origin: string;
   readonly holdings: readonly Holding[];
+  /** By kind and name. */
+  readonly called: ReadonlyMap<string, readonly Holding[]>;
 }
 
 export function besideDocuments(plan: FleetPlan, given: Beside): BesideDocuments {
   const { snapshot, store, accounts, before } = given;
   const survey = surveyor({ snapshot, store });
-  const shown = accounts.map(({ account, isShared, origin, contents }) => ({
-    account,
-    isShared,
-    origin,
-    holdings: survey(contents),
-  }));
+  const shown = accounts.map(({ account, isShared, origin, contents }) => {
+    const holdings = survey(contents);
+    const called = Map.groupBy(holdings, (one) => nameOf(one) ?? '');
+    return { account, isShared, origin, holdings, called };
+  });
   // A document that can't be used, or was not planned, may stand for any of them.
   const isWhole = snapshot.problems.length === 0 && !plan.partial;
   const undeclared = isWhole ? undeclaredIn(onceEach(shown), store, before) : [];
@@ -102,8 +103,8 @@ function undeclaredIn(
   { ownerConfirmed }: StateStore,
   { isKept, ids }: KnownBefore,
 ): Undeclared[] {
-  const isOurs = ({ managedBy, isKeyed }: Holding) =>
-    managedBy.is === 'owner' && managedBy.isOurs && (isKeyed || ownerConfirmed || !isKept);
+  const isOurs = ({ managedBy, markKey }: Holding) =>
+    managedBy.is === 'owner' && managedBy.isOurs && (ownerConfirmed || !isKept || markKey() === 'own');
   return accounts.flatMap(({ account, holdings }) =>
     holdings
       .filter((one) => isOurs(one) && isThere(one) && !ids.has(one.id))
@@ -113,6 +114,10 @@ function undeclaredIn(
         return { kind, account, id, name, hourlyMicros: microsOf(one), message };
       }),
   );
+}
+
+function nameOf({ kind, name, things }: Holding): string | undefined {
+  return name === undefined ? undefined : `${kind} ${things.bestName?.(name) ?? name}`;
 }
 
 function isThere({ things, value }: Holding): boolean {
@@ -138,16 +143,14 @@ function keyOf({ kind, namespace, name }: Pick<Change, 'kind' | 'namespace' | 'n
 function sameNamesOf(key: ObjectKey, { objects }: DesiredSnapshot, accounts: readonly Held[]): SameName[] {
   const { kind, namespace, name } = parseObjectKey(key);
   const spec: object = objects.get(key)?.spec ?? {};
-  const wanted = remoteName(kind, name, spec);
   const region = 'region' in spec ? spec.region : undefined;
-  const isCalledSo = ({ kind: other, name: shown, things, value }: Holding) =>
-    other === kind && shown !== undefined && (things.bestName?.(shown) ?? shown) === wanted && isHere(value);
-  const isHere = (value: object) => {
+  const isHere = ({ value }: { readonly value: object }) => {
     const at = 'region' in value ? value.region : undefined;
     return typeof region !== 'string' || typeof at !== 'string' || isSameRegion(region, at);
   };
   const account = accountOf(key, spec, accounts);
-  const found = account?.holdings.filter((one) => isCalledSo(one) && isThere(one) && mayBeMeant(one)) ?? [];
+  const called = account?.called.get(`${kind} ${remoteName(kind, name, spec)}`) ?? [];
+  const found = called.filter((one) => isHere(one) && isThere(one) && mayBeMeant(one));
   return found.map((one) => ({
     kind,
     namespace,
@@ -155,16 +158,16 @@ function sameNamesOf(key: ObjectKey, { objects }: DesiredSnapshot, accounts: rea
     account: account?.account ?? '',
     id: one.id,
     owner: one.markedBy ?? null,
-    sameKey: one.isKeyed,
+    sameKey: one.markKey() === 'own',
     hourlyMicros: microsOf(one),
     message: sameNameText(one),
   }));
 }
 
 /** What an owner with another digest key has is another fleet's. The mark of a volume does not show the key. */
-function mayBeMeant({ managedBy, isKeyed, showsKey }: Holding): boolean {
+function mayBeMeant({ managedBy, markKey }: Holding): boolean {
   if (managedBy.is === 'nobody') return true;
-  return managedBy.is === 'owner' && !managedBy.isOurs && (isKeyed || !showsKey);
+  return managedBy.is === 'owner' && !managedBy.isOurs && markKey() !== 'other';
 }
 
 function accountOf(key: ObjectKey, spec: object, accounts: readonly Held[]): Held | undefined {
@@ -178,7 +181,7 @@ function sameNameText(one: Holding): string {
   if (one.markedBy === undefined) {
     return `${what}, without a mark. The creation makes a second one beside it. A change of its environment at the provider removes a mark; to manage it, write \`adopt: {id: ${one.id}}\``;
   }
-  const whose = `with the mark of another owner (${one.markedBy})${one.isKeyed ? ' and of this digest key' : ''}`;
+  const whose = `with the mark of another owner (${one.markedBy})${one.markKey() === 'own' ? ' and of this digest key' : ''}`;
   return `${what}, ${whose}. The creation makes a second one beside it. If this fleet had another name before, plan it with that one: \`--owner NAME\``;
 }
 
@@ -192,12 +195,11 @@ function uncomparedIn(
     changes.filter(({ variables, action }) => variables !== undefined || action === 'replace').map(keyOf),
   );
   const found = accounts.flatMap(({ holdings }) =>
-    holdings.flatMap(({ managedBy, showsKey, isKeyed }) => {
-      if (managedBy.is !== 'fleet' || !showsKey || isKeyed) return [];
+    holdings.flatMap(({ managedBy, markKey }) => {
+      if (managedBy.is !== 'fleet') return [];
       const { key } = managedBy;
-      return hasVariables(snapshot.objects.get(key)?.spec) && !before.keys.has(key) && !sent.has(key)
-        ? [key]
-        : [];
+      const isOpen = hasVariables(snapshot.objects.get(key)?.spec) && !before.keys.has(key) && !sent.has(key);
+      return isOpen && markKey() === 'other' ? [key] : [];
     }),
   );
   return [...new Set(found)].sort().map(parseObjectKey);

@@ -258,7 +258,8 @@ export class Fleet {
       adoptFrom: given[annotations.adoptFrom],
       awaits: mayHaveMade(record, open, this.store.lastIntent(record.key)),
       holderOf: (id: string) => this.store.recordOf(id)?.key,
-      others: (mark: string, markOf: MarkOf) => this.#markHolders.others(record.key, mark, markOf),
+      others: (mark: string, markOf: MarkOf) =>
+        this.#markHolders.others(record.key, mark, markOf).flatMap((key) => this.store.record(key) ?? []),
       needsKey: this.snapshot.cluster !== undefined && !(account && this.acceptsBookkeeping(record, account)),
     };
   }

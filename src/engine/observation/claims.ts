@@ -5,7 +5,7 @@
  * | the thing                                                            | the object                                   |
  * |----------------------------------------------------------------------|----------------------------------------------|
  * | is recorded for another object                                       | is held (`AdoptedTwice`)                     |
- * | carries the mark of another object of this fleet that is declared    | is held, whatever its document adopts        |
+ * | carries the mark of another object of this fleet, which has nothing else | is held, whatever its document adopts      |
  * | has a short mark, made with this state's digest key for this object  | has it                                       |
  * | has a short mark, made with another key, as after a lost state:      |                                              |
  * | - another object has the same one                                    | is held (`OwnershipUnproven`): one of the two adopts it |
@@ -22,7 +22,7 @@ export interface Claimant extends MarkHolder {
   /** The object that manages a thing. */
   readonly holderOf: (id: string) => ObjectKey | undefined;
   /** Other objects of the kind that have the mark (mark-holders.ts). */
-  readonly others: (mark: string, markOf: MarkOf) => readonly ObjectKey[];
+  readonly others: (mark: string, markOf: MarkOf) => readonly ObjectRecord[];
   /** A thing with a short mark has to prove that this state's key made it. */
   readonly needsKey: boolean;
 }
@@ -49,7 +49,7 @@ export function whyNotFound<Item extends Remote>(
   const [rival] = claimant.others(marks.own(claimant), (other) => marks.own({ owner, record: other }));
   const unproven = `${item.id} carries the mark of this object, and it was made with another digest key`;
   if (rival) {
-    const message = `${unproven}. It may as well be that of ${rival}. Add \`adopt: {id: ${item.id}}\` to the document that it belongs to, or choose another name for one of them`;
+    const message = `${unproven}. It may as well be that of ${rival.key}. Add \`adopt: {id: ${item.id}}\` to the document that it belongs to, or choose another name for one of them`;
     return { reason: 'OwnershipUnproven', message };
   }
   if (!needsKey) return undefined;
@@ -67,8 +67,10 @@ export function whyNotAdopted<Item extends Remote>(
   const carried = new Set(marks.of(item));
   if (carried.size === 0 || carried.has(marks.own(claimant))) return undefined;
   const markOf = (record: ObjectRecord) => marks.own({ owner, record });
-  const [other] = [...carried].flatMap((mark) => claimant.others(mark, markOf));
-  return other && managedAs(item.id, other);
+  const other = [...carried]
+    .flatMap((mark) => claimant.others(mark, markOf))
+    .find(({ externalId }) => externalId === undefined || externalId === item.id);
+  return other && managedAs(item.id, other.key);
 }
 
 export function managedAs(id: string, key: ObjectKey): Refusal {

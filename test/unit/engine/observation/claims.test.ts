@@ -1,13 +1,13 @@
 /** Whose a volume is whose mark was made with another digest key: eight digits are not enough where they can be searched for. */
 import { expect, test } from 'vitest';
-import { whyNotFound, type Claimant } from '../../../../src/engine/observation/claims.ts';
+import { whyNotAdopted, whyNotFound, type Claimant } from '../../../../src/engine/observation/claims.ts';
 import { volumeMark } from '../../../../src/engine/plan/index.ts';
 import { volumeMarks } from '../../../../src/kinds/storage-volume/marks.ts';
 import { objectKey } from '../../../../src/resources/index.ts';
 import { aRecord, aVolume, anOwner, owner, volumeKey } from '../../../support/plan.ts';
 
 const record = aRecord(volumeKey);
-const other = objectKey('StorageVolume', 'evil', 'searched');
+const other = aRecord(objectKey('StorageVolume', 'evil', 'searched'));
 const anotherKey = anOwner('lab', 8);
 const ours = aVolume({ name: `dataset${volumeMark(owner, record.uid)}` });
 const ofAnotherKey = aVolume({ name: `dataset${volumeMark(anotherKey, record.uid)}` });
@@ -31,5 +31,16 @@ test('in a cluster, that of another key is confirmed by an operator', () => {
 });
 
 test('what another object has is not found by any mark', () => {
-  expect(refusal(ours, { holderOf: () => other })).toBe('AdoptedTwice');
+  expect(refusal(ours, { holderOf: () => other.key })).toBe('AdoptedTwice');
+});
+
+test('what carries the mark of another object is adopted only if that has something else', () => {
+  const adopted = (externalId: string | undefined) => {
+    const others = () => [{ ...other, externalId }];
+    const claimant = { record, owner, holderOf: () => undefined, others, needsKey: false };
+    const theirs = aVolume({ name: `dataset${volumeMark(owner, other.uid)}` });
+    return whyNotAdopted(claimant, theirs, volumeMarks)?.reason;
+  };
+  expect([adopted(undefined), adopted(ours.id)]).toEqual(['AdoptedTwice', 'AdoptedTwice']);
+  expect(adopted('33333333-3333-4333-8333-333333333333')).toBeUndefined();
 });
