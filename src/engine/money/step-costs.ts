@@ -12,6 +12,7 @@ import {
   type Pricing,
   type Step,
 } from '../plan/index.ts';
+import { parseObjectKey, traitsOf } from '../../resources/index.ts';
 import type { Pass } from '../pass.ts';
 
 /** The plan with the cost of each step. `costOf`: by the prices of its account. */
@@ -32,6 +33,9 @@ export function stopAfterCreation(
   pass: Pass,
   costOf: (pricing: Pricing) => Cost,
 ): Step | undefined {
+  const { key, manifest } = pass.record();
+  // What follows a creation is planned anew for each object, and most are to run.
+  if (traitsOf(parseObjectKey(key).kind).isAtRest?.(manifest.spec) !== true) return undefined;
   const steps = plan.kind === 'act' ? [plan.step, ...plan.later] : plan.kind === 'wait' ? plan.steps : [];
   const [made] = steps.flatMap(
     (step) => (step.action.do === createService.name ? pass.pricing(step) : pass.roomFor(step)) ?? [],
