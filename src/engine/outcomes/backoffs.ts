@@ -92,7 +92,6 @@ export class Backoffs {
   ): Plan | undefined {
     const { store, clock } = this.#options;
     const rules = account?.spec.refusals ?? [];
-    const keyDigest = account?.keyDigest();
     const isThis = compared(() => fingerprint(step.action, store.digestKey));
     const rest = { steps: [step], differences: step.differences };
     const { refusal, repeated } = record;
@@ -116,7 +115,7 @@ export class Backoffs {
       );
       const over =
         verdict.kind === 'wait' ||
-        isOfAnotherKey(verdict.reason, refusal, keyDigest) ||
+        isOfAnotherKey(verdict.reason, refusal, account?.keyDigest()) ||
         (verdict.retryAfterMs !== undefined && clock.wallMs() < refusal.at) ||
         clock.wallMs() >= refusal.at + (verdict.retryAfterMs ?? Number.POSITIVE_INFINITY);
       if (!over) {
@@ -142,7 +141,7 @@ export class Backoffs {
       return waitFor('AwaitingEffect', `${step.action.do} was accepted and has not taken effect yet`, rest);
     }
     const obstacle = this.#met.get(record.key);
-    if (obstacle && isOfAnotherKey(obstacle.reason, obstacle, keyDigest)) return undefined;
+    if (obstacle && isOfAnotherKey(obstacle.reason, obstacle, account?.keyDigest())) return undefined;
     const leftMs = obstacle && isThis(obstacle) ? obstacle.untilMs - clock.monotonicMs() : 0;
     return obstacle && leftMs > 0
       ? waitFor(obstacle.reason, obstacle.message, { ...rest, recheckAfterMs: leftMs + 1 })
