@@ -105,9 +105,23 @@ const observedFields = [
   'repository',
 ] as const;
 
-export function observedDigest(value: object): string {
+/**
+ * A digest of each field that is shown, by name. The list, of which a plan is made, and the single read before a request may show different
+ * ones, and the names of variables in another order. A field that is `null` is as good as not shown (src/api/wire-answers.ts).
+ */
+export function observedDigests(value: object): Record<string, string> {
   const shown: Readonly<Record<string, unknown>> = { ...value };
-  return sha256(Object.fromEntries(observedFields.map((name) => [name, shown[name]])));
+  const parts = observedFields.flatMap((name) => partsOf(name, shown[name]));
+  return Object.fromEntries(parts.map(([name, part]) => [name, sha256(part)]));
+}
+
+function partsOf(name: (typeof observedFields)[number], value: unknown): [string, unknown][] {
+  if (value === undefined || value === null) return [];
+  if (Array.isArray(value)) return [[name, name === 'command' ? value : value.map(String).sort()]];
+  if (typeof value !== 'object') return [[name, value]];
+  return Object.entries(value)
+    .filter(([, member]) => member !== undefined && member !== null)
+    .map(([member, part]) => [`${name}.${member}`, part]);
 }
 
 /** Of the names of a service's variables. The mark is one of them, and has a keyed digest of the values. Undefined: nothing shows them. */

@@ -54,7 +54,11 @@ const before = z.strictObject({
   externalId: z.string().optional(),
   revision: z.number().optional(),
   state: z.string().optional(),
-  observedDigest: digest.optional().describe('Of the fields that people set. Compared before a deletion.'),
+  observedDigest: digest.optional().describe('As earlier versions wrote it. It is not compared.'),
+  observedDigests: z
+    .record(z.string(), digest)
+    .optional()
+    .describe('Of each field that people set. Compared before a deletion, where both show the field.'),
   environmentDigest: digest
     .optional()
     .describe('Of the names of the variables, with the mark. Compared before variables are sent.'),

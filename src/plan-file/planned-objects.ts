@@ -29,7 +29,7 @@ import type { ObjectRecord, StateStore } from '../state/index.ts';
 import {
   documentDigest,
   environmentDigest,
-  observedDigest,
+  observedDigests,
   rosterFingerprint,
   sentValues,
   stepFingerprint,
@@ -232,7 +232,7 @@ export function beforeOf(
     ...(record?.externalId === undefined ? {} : { externalId: record.externalId }),
     ...(typeof revision === 'number' ? { revision } : {}),
     ...(typeof state === 'string' ? { state } : {}),
-    ...(value ? { observedDigest: observedDigest(value) } : {}),
+    ...(value ? { observedDigests: observedDigests(value) } : {}),
     ...(environment === undefined ? {} : { environmentDigest: environment }),
   };
 }

@@ -6,7 +6,7 @@
  * | a field that it changes                              | the value that was there                                               |
  * | variables                                            | their names, and the mark, which has a digest of their values          |
  * | a field that the API does not show, and no step is done | the revision: whatever moved it may have changed the field          |
- * | it deletes the thing                                 | all fields that people set                                             |
+ * | it deletes the thing                                 | each field that people set, where both reads show it                   |
  * | whether it runs                                      | nothing: that moves by itself, and another state needs another step    |
  *
  * A field that has the value of the plan already is not among those that are left, so an interrupted application continues. Where all is
@@ -88,7 +88,14 @@ function hiddenText(fields: readonly StepField[], before: Before, now: Before): 
   ];
 }
 
-function deletionText({ observedDigest: then }: Before, { observedDigest: now }: Before): string[] {
-  if (then === undefined || now === undefined || then === now) return [];
-  return ['it would be deleted, and has changed since the plan was made'];
+function deletionText(
+  { observedDigests: then = {} }: Before,
+  { observedDigests: now = {} }: Before,
+): string[] {
+  const present = new Map(Object.entries(now));
+  const changed = Object.entries(then)
+    .filter(([name, digest]) => (present.get(name) ?? digest) !== digest)
+    .map(([name]) => name);
+  if (changed.length === 0) return [];
+  return [`it would be deleted, and has changed since the plan was made: ${changed.join(', ')}`];
 }

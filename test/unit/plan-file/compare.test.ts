@@ -10,6 +10,8 @@ import {
   type PlannedObject,
   type Present,
 } from '../../../src/plan-file/index.ts';
+import type { Foreseen } from '../../../src/engine/index.ts';
+import { beforeOf } from '../../../src/plan-file/planned-objects.ts';
 import type { ObjectKey } from '../../../src/resources/index.ts';
 import { account, api, fileWith, llm, objectWith, startMs, step, web } from './support.ts';
 
@@ -235,12 +237,44 @@ describe('what the steps change', () => {
     expect(refused([env], [env], before, two)).toEqual([]);
   });
 
-  test('is all of it, if it is deleted', () => {
+  describe('is all of it, if it is deleted', () => {
     const remove = observing('delete-service', 'service', 'id');
-    const one = { ...before, observedDigest: sha256('one') };
-    const two = { ...before, observedDigest: sha256('two') };
-    expect(refused([remove], [remove], one, one)).toEqual([]);
-    expect(refused([remove], [remove], one, two)).toEqual([expect.stringContaining('it would be deleted')]);
+    const seen = (value: object) => beforeOf(undefined, { value: value as Foreseen['value'] });
+    const full = {
+      id: 'id',
+      image: 'a:1',
+      command: ['serve', 'all'],
+      resources: { gpuCount: 0, cpu: 2, memoryGb: 4 },
+      environmentNames: ['B', 'A'],
+    };
+
+    test('another value of a field is refused, and the field is named', () => {
+      expect(refused([remove], [remove], seen(full), seen({ ...full, hourlyMicros: 5 }))).toEqual([]);
+      const other = { ...full, image: 'a:2', resources: { ...full.resources, cpu: 8 } };
+      expect(refused([remove], [remove], seen(full), seen(other))).toEqual([
+        expect.stringContaining(
+          'it would be deleted, and has changed since the plan was made: image, resources.cpu',
+        ),
+      ]);
+      expect(
+        refused([remove], [remove], seen(full), seen({ ...full, command: ['all', 'serve'] })),
+      ).toHaveLength(1);
+    });
+
+    test.each([
+      ['does not show some fields', { id: 'id', image: 'a:1' }],
+      ['shows null for them', { ...full, command: null, environmentNames: null }],
+      ['shows a part of the resources', { ...full, resources: { cpu: 2 } }],
+      ['has the names in another order', { ...full, environmentNames: ['A', 'B'] }],
+    ])('a list that %s has not changed, nor has the single read after it', (_name, listed) => {
+      expect(refused([remove], [remove], seen(listed), seen(full))).toEqual([]);
+      expect(refused([remove], [remove], seen(full), seen(listed))).toEqual([]);
+    });
+
+    test('a file of an earlier version has one digest of all, which is not compared', () => {
+      const one = { ...before, observedDigest: sha256('one') };
+      expect(refused([remove], [remove], one, seen(full))).toEqual([]);
+    });
   });
 });
 
