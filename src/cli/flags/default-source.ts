@@ -112,12 +112,22 @@ export function hasState(folder: string): boolean {
   }
 }
 
-/** The same, or the state that its settings file names. */
+/**
+ * Whether a folder that no command is about has a state there, or one that a settings file names. What this user can't see or read, or a newer
+ * version wrote, is somebody else's.
+ */
 export function keepsState(folder: string): boolean {
-  if (hasState(folder)) return true;
-  const settings = [folder, path.dirname(folder)].flatMap((place) => settingsFor(folder, place));
-  const named = settings.flatMap((one) => one.of('apply').get('state')?.text ?? []);
-  return named.some((file) => existsSync(file));
+  if (existsSync(path.join(folder, '.fleetkeeper', 'state.db'))) return true;
+  return [folder, path.dirname(folder)].some((place) => namesState(place, folder));
+}
+
+function namesState(place: string, folder: string): boolean {
+  try {
+    const states = settingsFor(folder, place).flatMap((one) => one.of('apply').get('state')?.text ?? []);
+    return states.some((file) => existsSync(file));
+  } catch {
+    return false;
+  }
 }
 
 /** Of a source named by `--source`: the fleet that `plan SOURCE` would be about instead, if only that one has a state. */

@@ -1,5 +1,5 @@
 /** A file or a folder inside a fleet, given as the source: `apply -f fleet/w9.yaml`, as with kubectl. */
-import { mkdir, writeFile } from 'node:fs/promises';
+import { mkdir, symlink, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { expect, test } from 'vitest';
 import { stringify } from 'yaml';
@@ -70,4 +70,30 @@ test('a file is a fleet of its own outside of one, and with an owner or a state 
   await write('fleet/four.yaml', service('four'));
   expect((await apply('fleet/four.yaml', '--state', path.join(folder, 'four.db'))).code).toBe(0);
   expect(await names()).toEqual(['four', 'one', 'three', 'two', 'web']);
+});
+
+test.each([
+  ['is malformed', 'owner: [\n'],
+  ['has a setting of a newer version', 'of-a-newer-version: true\n'],
+])('a settings file in a folder above that %s does not concern a folder below it', async (_name, text) => {
+  const { folder, apply, write, names } = await world();
+  await writeFile(path.join(folder, 'other/fleetkeeper.yaml'), text);
+  await mkdir(path.join(folder, 'other/below'));
+  await write('other/below/one.yaml', service('one'));
+  expect(await apply('other/below')).toMatchObject({
+    code: 0,
+    stderr: expect.not.stringContaining('fleetkeeper.yaml'),
+  });
+  expect(await names()).toEqual(['one']);
+});
+
+test('a settings file or a state in a folder above that cannot be read does not concern a folder below it', async () => {
+  const { folder, apply, write, names } = await world();
+  // As unreadable as without the right to read, for every user.
+  await mkdir(path.join(folder, 'other/fleetkeeper.yaml'));
+  await symlink('.fleetkeeper', path.join(folder, 'other/.fleetkeeper'));
+  await mkdir(path.join(folder, 'other/below'));
+  await write('other/below/one.yaml', service('one'));
+  expect((await apply('other/below')).code).toBe(0);
+  expect(await names()).toEqual(['one']);
 });
