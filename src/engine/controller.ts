@@ -166,7 +166,9 @@ export class Controller {
     const blindMs = blindAfterPolls * handle.spec.pollSeconds * 1000;
     const blind = isKeyHold(failure.reason) || this.#options.clock.monotonicMs() - failure.sinceMs >= blindMs;
     this.#synced.add(handle.name);
-    if (first || (blind && this.#blind.get(handle.name) !== failure.reason)) {
+    // Whoever previews has to know whether to wait for another read.
+    const isPreview = this.#options.mode === 'preview';
+    if (first || isPreview || (blind && this.#blind.get(handle.name) !== failure.reason)) {
       this.#blind.set(handle.name, failure.reason);
       this.#recheckAll(handle);
     }
