@@ -35,8 +35,8 @@ export interface ObservedFleet {
   readonly snapshot: DesiredSnapshot;
   /** The objects that are planned. Undefined: all. */
   readonly part: PartOfFleet | undefined;
-  /** Without the objects of accounts that could not be read; undefined when nothing else is there. */
-  readonly readable: FleetPlan | undefined;
+  /** Without the objects of accounts that could not be read, but for their number. */
+  readonly readable: FleetPlan;
   /** Accounts that could not be read, each in a sentence. */
   readonly unreadable: readonly string[];
   readonly vanished: Vanished;
@@ -87,7 +87,7 @@ export async function observeFleet(
   const isReported = !removed && !isCluster(flags.source);
   const given = { snapshot: whole, store: access.store, accounts: contents, before };
   const beside = isReported ? besideDocuments(plan, given) : {};
-  const complete = readable && { ...withVanished(readable, vanished), ...beside };
+  const complete = { ...withVanished(readable, vanished), ...beside };
   const found = { ...withVanished(plan, vanished), ...beside };
   return { ...observed, plan: found, readable: complete, vanished, isKept: before.isKept };
 }
@@ -248,7 +248,7 @@ async function judged(
     results: after,
     judgedBy,
     plan: { ...plan, warnings },
-    readable: readable && { ...readable, warnings },
+    readable: { ...readable, warnings },
   };
 }
 
@@ -284,7 +284,6 @@ function conclude(
   const known = new Map([...results].filter(([, { plan }]) => !isBlind(plan)));
   const unread = unreadAccounts(results, snapshot, environment);
   const blind = results.size - known.size;
-  const isReadable = known.size > 0 || known.size === results.size;
   const planOf = (some: typeof results) => ({
     ...(part?.isWhole === false ? { partial: partialOf(part) } : {}),
     ...summarise(some, snapshot, burn, stuck, budgets),
@@ -293,7 +292,7 @@ function conclude(
     plan: { ...unseen(planOf(results), blind), unreadAccounts: unread.map(({ account }) => account) },
     snapshot,
     part,
-    readable: isReadable ? unseen(planOf(known), blind) : undefined,
+    readable: unseen(planOf(known), blind),
     unreadable: unread.map(({ line }) => line),
   };
 }

@@ -118,9 +118,9 @@ function show(context: Context, flags: PlanFlags, { plan, readable }: ObservedFl
   if (output === 'markdown') {
     const { unreadAccounts } = plan;
     const { maxChars = markdownBounds.standard, name } = flags;
-    print(context, renderMarkdown({ ...(readable ?? plan), unreadAccounts }, { maxChars, name }));
+    print(context, renderMarkdown({ ...readable, unreadAccounts }, { maxChars, name }));
   } else if (output !== 'text') print(context, structured(output, plan satisfies DescribedPlan));
-  else if (readable) {
+  else {
     if (plan.overlay) print(context, overlayText(plan.overlay));
     if (plan.partial) print(context, partText(plan.partial));
     print(context, renderPlan(readable, palette(context.stdout, context.environment), detail));
@@ -170,7 +170,7 @@ function withOverlay(
   if (!checked || source === undefined) return observed;
   const overlay = { source, ...checked };
   const { plan, readable } = observed;
-  return { ...observed, plan: { overlay, ...plan }, readable: readable && { overlay, ...readable } };
+  return { ...observed, plan: { overlay, ...plan }, readable: { overlay, ...readable } };
 }
 
 /** The operator applies what the API server has, and standard input is read once. */

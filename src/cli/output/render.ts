@@ -295,12 +295,15 @@ export function renderSummary(plan: FleetPlan): string {
 function countsText({ summary, unclear }: FleetPlan): string {
   const { create, update, replace, leave, held, drift, duplicates, unchanged, waiting, problems } = summary;
   const { unseen = 0, replicas } = summary;
-  if (create + update + replace + summary.delete + leave + held + duplicates + problems + unseen === 0) {
+  const found = create + update + replace + summary.delete + leave + held + duplicates + problems;
+  if (found + unseen === 0) {
     const way = waiting > 0 ? `, ${waiting} on their way` : '';
     const known = unclear.length > 0 ? 'Nothing to do that is known yet' : 'Nothing to do';
     return `${known}: ${unchanged} object(s) are as desired${way}.`;
   }
   const onTheirWay = Math.max(0, waiting - unread(unclear));
+  const notSeen = `${unseen} not observed: their account can't be read`;
+  if (found + unchanged + onTheirWay === 0) return `Nothing is known: ${notSeen}.`;
   const parts = [
     `${create} to create`,
     `${update} to change`,
@@ -313,7 +316,7 @@ function countsText({ summary, unclear }: FleetPlan): string {
     ...(duplicates > 0 ? [`${duplicates} duplicated`] : []),
     ...(drift > 0 ? [`${drift} drifted`] : []),
     ...(problems > 0 ? [`${problems} problem(s) in the source`] : []),
-    ...(unseen > 0 ? [`${unseen} not observed: their account can't be read`] : []),
+    ...(unseen > 0 ? [notSeen] : []),
   ];
   return `Plan: ${parts.join(', ')}${replicas ? `; replicas: ${replicaText(replicas)}` : ''}.`;
 }
