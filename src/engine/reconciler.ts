@@ -321,7 +321,7 @@ export class Reconciler {
     if (plan.kind === 'in-sync' && deletionRequestedAt !== undefined) {
       const leaves = pass.isGivenUp() ? record.externalId : undefined;
       const leftUntil = leaves === undefined ? undefined : this.#absenceProofs.leave(record, account);
-      await store.remove(key, leftUntil);
+      await this.#options.money.removing(key, () => store.remove(key, leftUntil));
       this.#forget(key);
       logger.info({ object: key, id: record.externalId }, 'object removed');
       const result = { plan, wake: { kind: 'never' }, statusChanged: true, removed: true } as const;

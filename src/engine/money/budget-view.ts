@@ -32,6 +32,8 @@ export interface BudgetView {
   readonly unsavedLeft: readonly StoredLeft[];
   /** Ids that were remembered for that, and need not be any more. */
   readonly leftOver: ReadonlySet<string>;
+  /** Since when reads lack what was left (Unix milliseconds). */
+  readonly leftMissing: ReadonlyMap<string, number>;
   /** It is one too many for an object. */
   readonly isCrowded: boolean;
   /** It is one too many for the process. */
@@ -78,5 +80,6 @@ export function viewOf(budget: Budget, { figures, about, left, nowMs, ...rest }:
     left: budget.leftIds,
     unsavedLeft: budget.unsaved,
     leftOver: left.overIn(budget),
+    leftMissing: left.missingIn(budget),
   };
 }

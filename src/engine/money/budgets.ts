@@ -58,6 +58,7 @@ import {
   type Part,
   type PartSources,
 } from './budget-part.ts';
+import { Extras } from './extras.ts';
 import { Forecasts } from './forecasts.ts';
 import { LeftThings, type Counted } from './left-things.ts';
 import type { Money } from './money.ts';
@@ -79,8 +80,7 @@ export class Budgets {
   readonly #budgets = new Map<ObjectKey, Budget>();
   readonly #counted = new CountedBudgets(({ key }) => this.#woken.add(key));
   readonly #members = new Map<ObjectKey, Counted>();
-  /** By an id that is no object's own: the service that it was made with. */
-  readonly #extras = new Map<string, ObjectKey>();
+  readonly #extras = new Extras();
   readonly #moved = new Set<ObjectKey>();
   readonly #about: BudgetAccounts;
   readonly #shedding: Shedding;
@@ -101,17 +101,15 @@ export class Budgets {
     this.#forecasts = new Forecasts({ store, fleet, nowMs: () => clock.wallMs(), wouldCost });
     this.#about = new BudgetAccounts(options);
     this.#gateOptions = { ...options, budgets: this, about: this.#about };
-    this.#left = new LeftThings(
-      clock,
-      () => this.#sources(),
-      (key) => this.#woken.add(key),
-    );
+    const wake = (key: ObjectKey) => void this.#woken.add(key);
+    const sources = () => this.#sources();
+    this.#left = new LeftThings({ ...options, extras: this.#extras, sources, wake });
     this.#shedding = new Shedding(options, {
       near: (namespace) => this.#counted.in(namespace),
       budgetsOf: (record) => this.#budgetsOf(record),
       partOf: (key) => this.#members.get(key)?.part ?? noPart,
       costOf: (record) => wantedMicros(record, this.#sources()),
-      wake: (key) => this.#woken.add(key),
+      wake,
     });
     const moved = (key: ObjectKey) => void this.#moved.add(key);
     for (const key of store.everyKey()) moved(key);
@@ -138,6 +136,10 @@ export class Budgets {
 
   leave(record: ObjectRecord): Promise<void> {
     return this.#left.leave(record, () => this.#memberOf(record.key));
+  }
+
+  removing(key: ObjectKey, remove: () => Promise<void>): Promise<void> {
+    return this.#left.removing(key, () => remove().then(() => this.#refresh()));
   }
 
   /** The budgets of the object that make it wait, when they are exceeded or not valid. */
@@ -221,7 +223,7 @@ export class Budgets {
   /** An account was read. */
   observe(handle: AccountHandle, { snapshot, changedIds }: SnapshotChange): void {
     for (const id of changedIds) {
-      const key = this.#options.store.recordOf(id)?.key ?? this.#extras.get(id);
+      const key = this.#options.store.recordOf(id)?.key ?? this.#extras.memberWith(id);
       if (key) this.#moved.add(key);
     }
     for (const key of this.#sparing) this.#moved.add(key);
@@ -289,11 +291,11 @@ export class Budgets {
     for (const namespace of new Set(again))
       for (const { key } of this.#options.store.recordsIn(namespace)) moved.add(key);
     const sources = this.#sources();
-    for (const budget of this.#left.moved(moved)) touched.add(budget);
     for (const key of moved) {
       if (!traitsOf(parseObjectKey(key).kind).asks) continue;
       for (const budget of this.#place(key, sources)) touched.add(budget);
     }
+    for (const budget of this.#left.moved(moved, this.#extras.takeMoved())) touched.add(budget);
     for (const budget of touched) this.#wake(budget);
   }
 
@@ -354,13 +356,13 @@ export class Budgets {
     const before = this.#members.get(key);
     const record = this.#options.store.record(key);
     for (const budget of before?.budgets ?? []) budget.subtract(key, before?.part ?? noPart);
-    for (const id of before?.part.extras ?? []) this.#extras.delete(id);
     if (!record || this.#counted.in(parseObjectKey(key).namespace).length === 0) {
       this.#members.delete(key);
+      this.#extras.put(key, before?.part.extras ?? [], []);
       this.#sparing.delete(key);
       this.#counted.forget(key);
       for (const budget of before?.budgets ?? []) budget.leaves(key);
-      if (!record && before) this.#left.vanished(before);
+      if (!record && before) this.#left.vanished(key, before);
       return before?.budgets ?? [];
     }
     const budgets = this.#budgetsOf(record);
@@ -373,7 +375,7 @@ export class Budgets {
       budget.add(key, part, { unmade, shed: this.#shedding.claim(budget, record) });
     if (part.spare > 0n) this.#sparing.add(key);
     else this.#sparing.delete(key);
-    for (const id of part.extras) this.#extras.set(id, key);
+    this.#extras.put(key, before?.part.extras ?? [], part.extras);
     const passesAsBefore = before?.part.passesUntil === part.passesUntil;
     if (!passesAsBefore) for (const budget of budgets) budget.passes();
     const holdsAsBefore = before && heldFor(before.part) === heldFor(part);

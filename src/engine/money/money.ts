@@ -99,6 +99,11 @@ export class Money {
     await this.#budgets?.leave(record);
   }
 
+  /** What the object leaves is known. `remove`: of its record. */
+  async removing(key: ObjectKey, remove: () => Promise<void>): Promise<void> {
+    await (this.#budgets?.removing(key, remove) ?? remove());
+  }
+
   /** Before something is deleted to be made anew: why that has to wait for a budget. */
   replacementGate(handle: AccountHandle, pass: Pass, step: Step): Gate | undefined {
     const cost = this.replacementCost(handle, pass, step);

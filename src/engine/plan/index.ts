@@ -69,7 +69,7 @@ export {
   withCorrection,
   withoutCorrection,
 } from './corrections.ts';
-export { leftIds, withLeft, withoutLeft } from './left.ts';
+export { leftIds, withLeft, withMissing, withoutLeft } from './left.ts';
 export { dataLossConfirmed, hasVanished, planLifecycle, proceed } from './lifecycle.ts';
 export {
   compareFields,

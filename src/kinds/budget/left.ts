@@ -1,5 +1,5 @@
 /** What members left at the provider: what is remembered of it, and what is shown. Pure. */
-import { withLeft, withoutLeft } from '../../engine/plan/index.ts';
+import { withLeft, withMissing, withoutLeft } from '../../engine/plan/index.ts';
 import type { BudgetLook } from './kind.ts';
 import type { BudgetState } from './state.ts';
 
@@ -12,7 +12,8 @@ export function leftState({
 }: Pick<BudgetLook, 'record' | 'view'>): Pick<BudgetState, 'left'> {
   const { unsavedLeft = [], leftOver = nothing } = view ?? {};
   const all = unsavedLeft.reduce((sum, { account, ids }) => withLeft(sum, account, ids) ?? sum, left);
-  const kept = withoutLeft(all, leftOver);
+  const rest = withoutLeft(all, leftOver);
+  const kept = view ? withMissing(rest, view.leftMissing) : rest;
   return { left: kept.length > 0 ? kept : undefined };
 }
 

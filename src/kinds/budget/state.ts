@@ -66,7 +66,13 @@ const schema = z.object({
   shedding: shedding.optional(),
   /** What members left at the provider, see engine/money/left-things.ts. */
   left: z
-    .array(z.object({ account: z.string(), ids: z.array(z.string()).readonly() }))
+    .array(
+      z.object({
+        account: z.string(),
+        ids: z.array(z.string()).readonly(),
+        missing: z.record(z.string(), z.number()).optional(),
+      }),
+    )
     .readonly()
     .optional(),
   /** Which objects were reported that do not wait for it, and until when (Unix milliseconds). */

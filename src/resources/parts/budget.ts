@@ -141,6 +141,8 @@ export interface ShedOrder {
 export interface StoredLeft {
   readonly account: string;
   readonly ids: readonly string[];
+  /** By id: since when reads lack it (Unix milliseconds). */
+  readonly missing?: Readonly<Record<string, number>> | undefined;
 }
 
 export interface SparedObject {

@@ -134,6 +134,34 @@ describe('what no read shows any more', () => {
     expect(remembered(fleet)).toBeUndefined();
   });
 
+  test('is forgotten after an hour also if something else is left meanwhile', async () => {
+    const two = { ...files, 'more.yaml': kept('more') };
+    const next = shownService({ id: thirdId, name: 'more', hourlyMicros: 100_000 });
+    const fleet = await left(two, {
+      records: [knownService(), knownService(more, { externalId: thirdId })],
+      prepare: (api) => void (api.services = [shownService({ hourlyMicros: 600_000 }), next]),
+    });
+    fleet.api.services = [next];
+    await fleet.clock.advance((hourMs * 2) / 3);
+    fleet.tell(desiredOf(files));
+    await fleet.clock.advance(hourMs / 3 + 300_000);
+    expect(remembered(fleet)).toEqual([{ account: 'default/default', ids: [thirdId] }]);
+  });
+
+  test('is forgotten by processes that live for minutes, when the first that missed it is an hour ago', async () => {
+    const first = await left();
+    first.api.services = [];
+    await first.manager.stop();
+    await first.clock.advance(2 * hourMs);
+    const again = { store: first.store, beside: first, prepare: () => {} };
+    const second = await fleetWith(files, again);
+    expect(remembered(second)).toMatchObject([{ ids: [serviceId] }]);
+    await second.manager.stop();
+    await first.clock.advance(hourMs);
+    await fleetWith(files, again);
+    expect(remembered(first)).toBeUndefined();
+  });
+
   test("is not forgotten while the account can't be read", async () => {
     const fleet = await left();
     fleet.api.on['GET /api/account'] = () => ({ status: 503 });
@@ -214,12 +242,141 @@ test('an object stays when its budget can remember no more, and is forgotten whe
   first.tell(desiredOf(files));
   await first.clock.advance(120_000);
   expect(first.store.record(web)?.report?.pending?.reason).toBe('BudgetExceeded');
+  const { message } = first.store.record(web)?.status?.conditions.find(({ type }) => type === 'Ready') ?? {};
+  expect(message).toContain('delete there what nobody needs');
   first.api.services = first.api.services.filter(({ id }) => id !== idOf(7));
-  await first.clock.advance(hourMs + 300_000);
+  await first.clock.advance(180_000);
   expect(first.store.record(web)).toBeUndefined();
-  expect(JSON.stringify(statusOf(first)).length + JSON.stringify(remembered(first)).length).toBeLessThan(
-    20_000,
-  );
+  expect(JSON.stringify(remembered(first))).not.toContain(idOf(7));
+  const size = () => JSON.stringify([statusOf(first), remembered(first)]).length;
+  expect(size()).toBeLessThan(20_000);
+  first.api.services = [];
+  await first.clock.advance(120_000);
+  expect(JSON.stringify(remembered(first))).toContain('missing');
+  expect(size()).toBeLessThan(20_000);
 });
 
+describe('a volume that a service uses, and no object has', () => {
+  const volume = { ...shownVolume(otherId, serviceId), hourlyMicros: 50_000 };
+  const withVolume = (spec: object = {}) =>
+    shownService({ hourlyMicros: 600_000, volumeId: otherId, ...spec });
+
+  test('counts only with the service after its own object left it', async () => {
+    const documents = { ...files, 'web.yaml': serviceDocument('web', [`storage: {volumeId: ${otherId}}`]) };
+    const fleet = await fleetWith(
+      { ...documents, 'data.yaml': volumeDocument },
+      {
+        records: [knownService(), knownService(data, { externalId: otherId })],
+        prepare: (api) => {
+          api.services = [withVolume()];
+          api.volumes = [volume];
+        },
+      },
+    );
+    fleet.tell(desiredOf(documents));
+    await fleet.clock.advance(90_000);
+    expect([fleet.store.record(data), remembered(fleet)]).toEqual([
+      undefined,
+      [{ account: 'default/default', ids: [otherId] }],
+    ]);
+    fleet.api.services = [withVolume({ revision: 2 })];
+    await fleet.clock.advance(120_000);
+    expect(statusOf(fleet)).toMatchObject({ hourlyMicros: 650_000, leftObjects: 0 });
+    fleet.api.services = [withVolume({ volumeId: null })];
+    await fleet.clock.advance(120_000);
+    expect(statusOf(fleet)).toMatchObject({ hourlyMicros: 650_000, leftObjects: 1 });
+  });
+
+  test('counts only with the object that adopts it', async () => {
+    const fleet = await fleetWith(
+      { ...files, 'web.yaml': serviceDocument('web') },
+      {
+        prepare: (api) => {
+          api.services = [withVolume()];
+          api.volumes = [volume];
+        },
+      },
+    );
+    expect(statusOf(fleet)).toMatchObject({ hourlyMicros: 650_000, members: 1 });
+    const adopting = volumeDocument.replace('spec:', `spec:\n  adopt: {id: ${otherId}}`);
+    fleet.tell(desiredOf({ ...files, 'web.yaml': serviceDocument('web'), 'data.yaml': adopting }));
+    await fleet.clock.advance(120_000);
+    expect(fleet.store.record(data)?.externalId).toBe(otherId);
+    expect(statusOf(fleet)).toMatchObject({ hourlyMicros: 650_000, members: 2 });
+  });
+
+  test('counts only with the next service after it was left with another one', async () => {
+    const next = shownService({ id: thirdId, name: 'more', hourlyMicros: 100_000 });
+    const documents = { ...files, 'more.yaml': serviceDocument('more') };
+    const fleet = await left(documents, {
+      records: [knownService(), knownService(more, { externalId: thirdId })],
+      prepare: (api) => {
+        api.services = [withVolume(), next];
+        api.volumes = [volume];
+      },
+    });
+    expect(statusOf(fleet)).toMatchObject({ hourlyMicros: 750_000, leftObjects: 2 });
+    const shown = new Set<unknown>();
+    fleet.store.listen(
+      (key) => key === team && shown.add(fleet.store.record(team)?.status?.['hourlyMicros']),
+    );
+    fleet.api.services = [withVolume({ volumeId: null }), { ...next, volumeId: otherId }];
+    await fleet.clock.advance(120_000);
+    expect([...shown]).toEqual([750_000]);
+    expect(statusOf(fleet)).toMatchObject({ hourlyMicros: 750_000, leftObjects: 1 });
+  });
+});
+
+describe('what another owner has', () => {
+  test('does not count any more after it was left', async () => {
+    const fleet = await left();
+    fleet.api.services = [shownService({ hourlyMicros: 600_000, environmentNames: [foreignBeacon] })];
+    await fleet.clock.advance(120_000);
+    expect(statusOf(fleet)).toMatchObject({ hourlyMicros: 0, leftObjects: 0 });
+  });
+
+  test('does not count with its own volume, either', async () => {
+    const api = (environmentNames: string[]) => [
+      shownService({ hourlyMicros: 600_000, volumeId: otherId, environmentNames }),
+    ];
+    const fleet = await left(files, {
+      prepare: (scripted) => {
+        scripted.services = api([]);
+        scripted.volumes = [{ ...shownVolume(otherId, serviceId), mode: 'attached', hourlyMicros: 50_000 }];
+      },
+    });
+    expect(statusOf(fleet)).toMatchObject({ hourlyMicros: 650_000, leftObjects: 2 });
+    fleet.api.services = api([foreignBeacon]);
+    await fleet.clock.advance(120_000);
+    expect(statusOf(fleet)).toMatchObject({ hourlyMicros: 0, leftObjects: 0 });
+  });
+
+  test('is not left when the object is removed that had it before', async () => {
+    const fleet = await fleetWith(
+      { ...files, 'data.yaml': volumeDocument.replace('Retain', 'Delete') },
+      {
+        records: [knownService(data, { externalId: otherId })],
+        prepare: (api) => {
+          const name = 'data-fk0123456789abc';
+          api.volumes = [{ ...shownVolume(otherId, null), name, hourlyMicros: 50_000 }];
+        },
+      },
+    );
+    expect(readyReason(fleet, data)).toBe('OwnedByAnother');
+    fleet.tell(desiredOf(files));
+    await fleet.clock.advance(120_000);
+    expect([fleet.store.record(data), remembered(fleet)]).toEqual([undefined, undefined]);
+    expect(statusOf(fleet)).toMatchObject({ hourlyMicros: 0, leftObjects: 0 });
+  });
+});
+
+const data: ObjectKey = 'StorageVolume/default/data';
+const thirdId = '00000000-0000-4000-8000-000000000003';
+const foreignBeacon = `FLEETKEEPER_BEACON_${'A'.repeat(8)}_${'B'.repeat(32)}_${'C'.repeat(8)}_${'D'.repeat(16)}`;
+const volumeDocument = stringify({
+  apiVersion,
+  kind: 'StorageVolume',
+  metadata: { name: 'data' },
+  spec: { region: 'standard', sizeGb: 10, deletionPolicy: 'Retain' },
+});
 const idOf = (index: number) => `00000000-0000-4000-9000-${String(index).padStart(12, '0')}`;
