@@ -72,11 +72,25 @@ export interface Uncompared {
   readonly name: string;
 }
 
+/** An object whose document takes over a thing that this fleet did not have before. */
+export interface Adopted {
+  readonly kind: string;
+  readonly namespace: string;
+  readonly name: string;
+  /** Of the thing, and what the API calls it. */
+  readonly id: string;
+  readonly thing: string | null;
+  /** The owner in its mark; null without a mark. */
+  readonly owner: string | null;
+  readonly message: string;
+}
+
 /** What a plan found beside its documents. Each is absent where there is none. */
 export interface BesideDocuments {
   readonly undeclared?: readonly Undeclared[];
   readonly sameNames?: readonly SameName[];
   readonly uncompared?: readonly Uncompared[];
+  readonly adopted?: readonly Adopted[];
 }
 
 export function shownDuplicate(

@@ -7,12 +7,14 @@
  * | this fleet's mark on a thing that no document and no record has: its document was removed or renamed | `undeclared` |
  * | a creation, and a thing of that name without a mark, or with that of another owner and this digest key | `sameNames` |
  * | a mark that was made with another digest key, on a service whose `env` is declared | `uncompared` |
+ * | a thing that a document adopts, and that no record had before | `adopted` |
  */
 import { canonicalId } from '../../base/index.ts';
 import type { DesiredSnapshot } from '../../desired/index.ts';
 import type { AccountContents } from '../../engine/index.ts';
 import { clampedMicros, isSameRegion } from '../../engine/plan/index.ts';
 import type {
+  Adopted,
   BesideDocuments,
   Change,
   FleetPlan,
@@ -91,7 +93,9 @@ export function besideDocuments(plan: FleetPlan, given: Beside): BesideDocuments
     .filter((key) => !before.keys.has(key))
     .flatMap((key) => sameNamesOf(key, snapshot, shown));
   const uncompared = uncomparedIn(shown, plan, given);
+  const adopted = adoptedIn(shown, plan, given);
   return {
+    ...(adopted.length > 0 ? { adopted } : {}),
     ...(undeclared.length > 0 ? { undeclared } : {}),
     ...(sameNames.length > 0 ? { sameNames } : {}),
     ...(uncompared.length > 0 ? { uncompared } : {}),
@@ -183,6 +187,24 @@ function sameNameText(one: Holding): string {
   }
   const whose = `with the mark of another owner (${one.markedBy})${one.markKey() === 'own' ? ' and of this digest key' : ''}`;
   return `${what}, ${whose}. The creation makes a second one beside it. If this fleet had another name before, plan it with that one: \`--owner NAME\``;
+}
+
+function adoptedIn(accounts: readonly Held[], { held }: FleetPlan, { snapshot, before }: Beside): Adopted[] {
+  const isHeld = new Set(held.map(keyOf));
+  const wanted = new Map(
+    [...snapshot.objects.values()].flatMap(({ key, spec }) =>
+      'adopt' in spec && spec.adopt && !isHeld.has(key) ? [[canonicalId(spec.adopt.id), key] as const] : [],
+    ),
+  );
+  const found = onceEach(accounts).flatMap(({ holdings }) => holdings);
+  return found.flatMap((one) => {
+    const key = wanted.get(one.id);
+    if (key === undefined || before.ids.has(one.id)) return [];
+    const owner = one.markedBy ?? null;
+    const what = `takes over ${described(one)}${one.name === undefined ? '' : `, which the API calls ${JSON.stringify(one.name)}`}`;
+    const message = owner === null ? what : `${what}, with the mark of the owner ${owner}`;
+    return [{ ...parseObjectKey(key), id: one.id, thing: one.name ?? null, owner, message }];
+  });
 }
 
 /** Services whose documents have variables, by a mark of another key, where nothing else is known of the values. */

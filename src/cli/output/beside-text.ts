@@ -7,11 +7,31 @@ export interface BesideLine {
   readonly text: string;
 }
 
-const called = ({ kind, namespace, name }: Uncompared) => `${kind} ${namespace}/${name}`;
+const called = ({ kind, namespace, name }: Pick<Uncompared, 'kind' | 'namespace' | 'name'>) =>
+  `${kind} ${namespace}/${name}`;
 
 export function besideLines(found: BesideDocuments): BesideLine[] {
-  return [...sameNameLines(found), ...undeclaredLines(found), ...uncomparedLines(found)];
+  return [
+    ...adoptedLines(found),
+    ...sameNameLines(found),
+    ...undeclaredLines(found),
+    ...uncomparedLines(found),
+  ];
 }
+
+/** An import has very many. */
+export function adoptedLines({ adopted = [] }: BesideDocuments): BesideLine[] {
+  const lines = adopted.slice(0, mostAdopted).map((one) => ({
+    name: called(one),
+    label: 'Adopted',
+    text: one.message,
+  }));
+  const more = adopted.length - lines.length;
+  const rest = { name: `${more} more`, label: 'Adopted', text: 'take over what is there' };
+  return more > 0 ? [...lines, rest] : lines;
+}
+
+const mostAdopted = 50;
 
 export function sameNameLines({ sameNames = [] }: BesideDocuments): BesideLine[] {
   return sameNames.map((one) => ({ name: called(one), label: 'SameName', text: one.message }));
@@ -38,8 +58,9 @@ export function uncomparedLines({ uncompared = [] }: BesideDocuments): BesideLin
 const mostNamed = 10;
 
 /** For the line of counts. */
-export function besideCounts({ sameNames, undeclared, uncompared }: BesideDocuments): string[] {
+export function besideCounts({ adopted, sameNames, undeclared, uncompared }: BesideDocuments): string[] {
   return [
+    ...(adopted ? [`Taken over: ${adopted.length}.`] : []),
     ...(sameNames ? [`Beside a thing of the same name: ${sameNames.length} to create.`] : []),
     ...(undeclared ? [`With this fleet's mark and no document: ${undeclared.length}.`] : []),
     ...(uncompared

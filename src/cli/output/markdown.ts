@@ -11,7 +11,13 @@
  */
 import { InvalidArgumentError } from 'commander';
 import type { Change, FleetPlan, Held, PlanBudget } from '../../manager/index.ts';
-import { sameNameLines, uncomparedLines, undeclaredLines, type BesideLine } from './beside-text.ts';
+import {
+  adoptedLines,
+  sameNameLines,
+  uncomparedLines,
+  undeclaredLines,
+  type BesideLine,
+} from './beside-text.ts';
 import { code, htmlCode } from './markdown-text.ts';
 import {
   costLine,
@@ -95,6 +101,7 @@ export function renderMarkdown(plan: FleetPlan, { maxChars, name }: MarkdownOpti
         `- ${code(identity({ kind, namespace, name: object }))}: ${code(message, 500)}`,
     ),
   );
+  add('Taken over', adoptedLines(plan).map(besideItem));
   add('Beside a thing of the same name', sameNameLines(plan).map(besideItem));
   add("With this fleet's mark and no document", undeclaredLines(plan).map(besideItem));
   add('Not compared', uncomparedLines(plan).map(besideItem));

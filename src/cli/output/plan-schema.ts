@@ -188,6 +188,20 @@ export const planSchema = z.object({
     .array(z.object(named))
     .optional()
     .describe('Services whose values of `env` can not be compared: their marks are of another digest key.'),
+  adopted: z
+    .array(
+      z.object({
+        ...named,
+        id: text.describe('Of the thing.'),
+        thing: text.nullable().describe('What the API calls it.'),
+        owner: text.nullable().describe('In its mark; `null` without a mark.'),
+        message: text,
+      }),
+    )
+    .optional()
+    .describe(
+      'Objects whose documents take over (`adopt`) a thing that this fleet does not have yet. Of folders only.',
+    ),
   problems: z
     .array(
       z.object({

@@ -193,3 +193,19 @@ test.each(['FLEETKEEPER_DIGEST_KEY', 'FLEETKEEPER_DIGEST_KEY_FILE'])(
     expect([code, stderr]).toEqual([1, expect.stringContaining(`${name} is set, and empty`)]);
   },
 );
+
+test('what a document takes over is in the plan with its id and name, also when nothing of it changes', async () => {
+  const { plane, write, fresh, planned } = await runner();
+  await write('fleet/a.yaml', service('trainer'));
+  expect((await fresh('apply', ['--owner', 'other'])).code).toBe(0);
+  const { id, environmentNames } = await plane.service('trainer');
+  const owner = /BEACON_([0-9A-F]{8})_/.exec(environmentNames.join())?.[1]?.toLowerCase();
+  const from = { 'fleetkeeper.dev/adopt-from': owner ?? '' };
+  await write('fleet/a.yaml', service('helper', { serviceName: 'trainer', adopt: { id } }, from));
+  const { adopted } = await planned();
+  expect(adopted).toMatchObject([{ kind: 'ContainerService', name: 'helper', id, thing: 'trainer', owner }]);
+  const text = (await fresh('plan')).stdout;
+  expect(text).toContain('Taken over: 1.');
+  expect(text).toContain(`takes over ${id}`);
+  expect((await fresh('plan', ['-o', 'markdown'])).stdout).toContain('**Taken over**');
+});
