@@ -51,6 +51,11 @@ async function expectFound(mutant: Mutant<unknown>, place: PlaceName, options: R
   }
   const where = `${tried.length} runs, the last one seed ${tried.at(-1)}; the change was reached ${timesReached() - reachedBefore} times`;
   expect(foundBy, `${where}: ${violation?.message}`).toContain(violation?.invariant);
+  // What takes long makes every run of the tests longer, and nobody would notice.
+  if (mutant.seed !== undefined && tried.length > 1)
+    process.stderr.write(
+      `${mutant.breaks}: seed ${mutant.seed} does not find it any more; ${tried.at(-1)} does\n`,
+    );
 }
 
 /** The seed that is known; then, since a change of the product may need another one, all others, first each in a small crowd: that takes least. */
