@@ -1,10 +1,11 @@
 /** Reads a whole state file into memory: what `SqliteStore` has written. */
-import { digestKey, SharedValues, UserError, type Row, type Sqlite } from '../base/index.ts';
+import { digestKey, SharedValues, UserError, type DigestKey, type Row, type Sqlite } from '../base/index.ts';
 import { managedKinds, type ObjectKey } from '../resources/index.ts';
 import type { OwnerChoice } from './owner-choice.ts';
 import { readDemand, type CapacityEntry } from './capacity.ts';
 import type { IdentityPin } from './identity-pin.ts';
 import { leftCommands } from './left-commands.ts';
+import type { StateIdentity } from './memory-store.ts';
 import { readPlanFiles } from './plan-files.ts';
 import { readRecord, type CountedAnew } from './record-versions.ts';
 import type { ObservedPrice } from './prices.ts';
@@ -51,40 +52,18 @@ function kindText(kind: unknown): string {
     .slice(0, 60);
 }
 
+/** Name in `meta` of the id of the digest key. Versions before it ignore the row, and do not write it. */
+const keyIdName = 'digest-key-id';
+
+/** Lets later starts see that the digest key is not the one that it was. */
+export function rememberKey(database: Sqlite, { id }: DigestKey): void {
+  database.run('INSERT OR IGNORE INTO meta VALUES ($name, $id)', { name: keyIdName, id });
+}
+
 /** Throws a `UserError` when the file is of another owner or digest key, or not of Fleetkeeper. After `refuseUnknownKinds`. */
 export function load(database: Sqlite, owner: OwnerChoice) {
-  const meta = (name: string) =>
-    database.get('SELECT value FROM meta WHERE name = $name', { name })?.['value'];
-  const epoch = meta('epoch');
-  const key = meta('digest-key');
-  const ownerName = meta('owner');
-  if (typeof key !== 'string' || typeof ownerName !== 'string') {
-    throw new UserError(
-      `the state file ${database.file} holds no digest key or no owner`,
-      'it was not written by fleetkeeper, or is damaged: restore it, or move it away and let a new one be made',
-    );
-  }
-  if (owner.explicit !== undefined && owner.explicit !== ownerName) {
-    throw new UserError(
-      `the state file ${database.file} was made for the owner "${ownerName}", not "${owner.explicit}"`,
-      `what it manages carries that owner's mark: leave --owner out, or use another state file with --state`,
-    );
-  }
-  const supplied = owner.digestKey?.suppliedBy;
-  if (supplied !== undefined && owner.digestKey?.bytes.toString('hex') !== key) {
-    throw new UserError(
-      `the state file ${database.file} was made with another digest key than that of ${supplied}`,
-      'a state keeps its key: leave the digest key out here, or use another state file with --state',
-    );
-  }
   return {
-    identity: {
-      digestKey: digestKey(Buffer.from(key, 'hex')),
-      ownerName,
-      ownerConfirmed: owner.explicit !== undefined || meta('owner-confirmed') === 'yes',
-      isKeyShared: meta('digest-key-shared') === 'yes',
-      epoch: typeof epoch === 'string' ? epoch : undefined,
-    },
+    identity: loadIdentity(database, owner),
     ...readObjects(database),
     pins: new Map(
       named(database, pinPrefix).map(([name, value]) => [name, JSON.parse(value) as IdentityPin]),
@@ -104,6 +83,54 @@ export function load(database: Sqlite, owner: OwnerChoice) {
     revisions: readRevisions(database),
     planFiles: readPlanFiles(database),
   };
+}
+
+function loadIdentity(database: Sqlite, owner: OwnerChoice): StateIdentity {
+  const meta = (name: string) =>
+    database.get('SELECT value FROM meta WHERE name = $name', { name })?.['value'];
+  const epoch = meta('epoch');
+  const key = meta('digest-key');
+  const ownerName = meta('owner');
+  if (typeof key !== 'string' || typeof ownerName !== 'string') {
+    throw damagedState(database.file, 'holds no digest key or no owner');
+  }
+  if (owner.explicit !== undefined && owner.explicit !== ownerName) {
+    throw new UserError(
+      `the state file ${database.file} was made for the owner "${ownerName}", not "${owner.explicit}"`,
+      `what it manages carries that owner's mark: leave --owner out, or use another state file with --state`,
+    );
+  }
+  const stored = storedKey(database.file, key, meta(keyIdName));
+  const supplied = owner.digestKey?.suppliedBy;
+  if (supplied !== undefined && owner.digestKey?.bytes.toString('hex') !== key) {
+    throw new UserError(
+      `the state file ${database.file} was made with another digest key than that of ${supplied}`,
+      'a state keeps its key: leave the digest key out here, or use another state file with --state',
+    );
+  }
+  return {
+    digestKey: stored,
+    ownerName,
+    ownerConfirmed: owner.explicit !== undefined || meta('owner-confirmed') === 'yes',
+    isKeyShared: meta('digest-key-shared') === 'yes',
+    epoch: typeof epoch === 'string' ? epoch : undefined,
+  };
+}
+
+/** With another key, no digest fits: all values would look changed, and would be sent again. */
+function storedKey(file: string, hex: string, id: unknown): DigestKey {
+  if (!/^[0-9a-f]{64}$/.test(hex)) throw damagedState(file, 'holds a digest key that is not 64 hex digits');
+  const key = digestKey(Buffer.from(hex, 'hex'));
+  if (id !== undefined && id !== key.id)
+    throw damagedState(file, 'holds a digest key that is not the one it was made with');
+  return key;
+}
+
+function damagedState(file: string, what: string): UserError {
+  return new UserError(
+    `the state file ${file} ${what}`,
+    'it was not written by fleetkeeper, or is damaged: restore it, or move it away and let a new one be made',
+  );
 }
 
 /** One row after the other: the texts of all together would be as large as what they become. */

@@ -20,7 +20,14 @@ import {
 } from '../base/index.ts';
 import type { ObjectKey } from '../resources/index.ts';
 import { keptLeftMs, MemoryStore } from './memory-store.ts';
-import { leftPrefix, load, pinPrefix, refuseUnknownKinds, writeIntent } from './sqlite-contents.ts';
+import {
+  leftPrefix,
+  load,
+  pinPrefix,
+  refuseUnknownKinds,
+  rememberKey,
+  writeIntent,
+} from './sqlite-contents.ts';
 import { migrations } from './sqlite-migrations.ts';
 import { hasStateFile } from './sign-of-life.ts';
 import { stateTable } from './state-table.ts';
@@ -56,6 +63,7 @@ export function openState(
       refuseUnknownKinds(database);
       prepare(database, random, owner);
       const content = load(database, owner);
+      rememberKey(database, content.identity.digestKey);
       const work = new UnitOfWork(database, loop, loop.toDisk && database.leaveWaits(loop.toDisk));
       const close = () => {
         try {

@@ -593,6 +593,16 @@ describe('a damaged state file', () => {
     },
     'holds a record that is not JSON': (file) => change(file, `UPDATE objects SET record = '{"key":'`),
     'has no digest key': (file) => change(file, 'DROP TABLE meta; CREATE TABLE meta (name TEXT, value TEXT)'),
+    'has a digest key with one other digit': (file) =>
+      change(
+        file,
+        `UPDATE meta SET value = CASE substr(value, 1, 1) WHEN '0' THEN '1' ELSE '0' END || substr(value, 2)
+         WHERE name = 'digest-key'`,
+      ),
+    'has a digest key that is no hex': (file) =>
+      change(file, "UPDATE meta SET value = 'zz' WHERE name = 'digest-key'"),
+    'has half a digest key': (file) =>
+      change(file, "UPDATE meta SET value = substr(value, 1, 32) WHERE name = 'digest-key'"),
     'is a database of something else': (file) =>
       change(file, 'DROP TABLE meta; DROP TABLE objects; DROP TABLE intents'),
   };
@@ -623,6 +633,23 @@ describe('a damaged state file', () => {
       }),
     );
   });
+});
+
+test('a state file of a version that did not keep the id of its key is read, and has the id when it was opened', () => {
+  const file = temporaryFile('state.db');
+  open(file).close();
+  const ids = () => {
+    const database = new Sqlite(file);
+    const found = database.all("SELECT value FROM meta WHERE name = 'digest-key-id'");
+    database.run("DELETE FROM meta WHERE name = 'digest-key-id'");
+    database.close();
+    return found;
+  };
+  expect(ids()).toHaveLength(1);
+  const { id } = readState(file, systemRandom, owner).digestKey;
+  expect(ids()).toEqual([]);
+  open(file).close();
+  expect(ids()).toEqual([{ value: id }]);
 });
 
 test('a state file with noise on any page is refused when it is opened, and when it is read', async () => {
