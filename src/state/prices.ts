@@ -1,5 +1,6 @@
 /** Observed prices, and the estimated cost of a request. */
 import { parseRfc3339, rfc3339, type DigestKey } from '../base/index.ts';
+import { jsonIn } from './stored-text.ts';
 
 /** Where a price comes from (see the table in engine/plan/prices.ts). */
 export type PriceBasis = 'observed' | 'declared' | 'catalog' | 'unknown';
@@ -157,6 +158,35 @@ function readPrice(entry: unknown): ObservedPrice | undefined {
     at,
     ...movedOf(entry),
   };
+}
+
+/** Reads what a state file stores. Prices that can't be read are left out: they are observed anew. */
+export function storedPrices(text: string): { prices: ObservedPrice[]; isWhole: boolean } {
+  const stored = jsonIn(text);
+  if (!Array.isArray(stored)) return { prices: [], isWhole: false };
+  const prices = stored.filter(isObserved);
+  return { prices, isWhole: prices.length === stored.length };
+}
+
+function isObserved(stored: unknown): stored is ObservedPrice {
+  if (typeof stored !== 'object' || stored === null) return false;
+  const { region, geography, demand, gpuModel, hourlyMicros, at, moved } = stored as Partial<
+    Record<keyof ObservedPrice, unknown>
+  >;
+  const isPlace = typeof region === 'string' && typeof geography === 'string';
+  const isPriced = hourlyMicros === undefined || isMicros(hourlyMicros);
+  const isModel = gpuModel === undefined || typeof gpuModel === 'string';
+  const isMoved = moved === undefined || isChange(moved);
+  return isPlace && isPriced && isModel && isMoved && isDemand(demand) && isAmount(at);
+}
+
+function isChange(stored: unknown): stored is PriceMoved {
+  const { at, beforeMicros } = (stored ?? {}) as Partial<Record<keyof PriceMoved, unknown>>;
+  return isAmount(at) && isMicros(beforeMicros);
+}
+
+function isMicros(value: unknown): value is number {
+  return isAmount(value) && Number.isSafeInteger(value);
 }
 
 function movedOf({ beforeMicros, movedAt }: Partial<Record<keyof ShownPrice, unknown>>): {

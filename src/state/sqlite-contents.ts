@@ -1,6 +1,6 @@
 /** Reads a whole state file into memory: what `SqliteStore` has written. */
 import { digestKey, SharedValues, UserError, type DigestKey, type Row, type Sqlite } from '../base/index.ts';
-import { managedKinds, type ObjectKey } from '../resources/index.ts';
+import { accountKey, managedKinds, type ObjectKey } from '../resources/index.ts';
 import type { OwnerChoice } from './owner-choice.ts';
 import { readDemand, type CapacityEntry } from './capacity.ts';
 import type { IdentityPin } from './identity-pin.ts';
@@ -8,9 +8,9 @@ import { leftCommands } from './left-commands.ts';
 import type { StateIdentity } from './memory-store.ts';
 import { readPlanFiles } from './plan-files.ts';
 import { readRecord, type CountedAnew } from './record-versions.ts';
-import type { ObservedPrice } from './prices.ts';
+import { storedPrices, type ObservedPrice } from './prices.ts';
 import type { Intent, IntentOutcome, ObjectRecord } from './records.ts';
-import type { OwnerRevision } from './revisions.ts';
+import { readRevision, type OwnerRevision } from './revisions.ts';
 import { readWhy } from './why.ts';
 
 /** Prefix of names in `meta` under which the identities of accounts are pinned. */
@@ -62,18 +62,19 @@ export function rememberKey(database: Sqlite, { id }: DigestKey): void {
 
 /** Throws a `UserError` when the file is of another owner or digest key, or not of Fleetkeeper. After `refuseUnknownKinds`. */
 export function load(database: Sqlite, owner: OwnerChoice) {
+  const identity = loadIdentity(database, owner);
+  const { records, intents, countedAnew } = readObjects(database);
+  const { prices, anew } = readPriceRows(database);
   return {
-    identity: loadIdentity(database, owner),
-    ...readObjects(database),
+    identity,
+    records,
+    intents,
+    countedAnew: [...countedAnew, ...anew],
     pins: new Map(
       named(database, pinPrefix).map(([name, value]) => [name, JSON.parse(value) as IdentityPin]),
     ),
     left: new Map(named(database, leftPrefix).map(([uid, until]) => [uid, Number(until)])),
-    prices: new Map(
-      database
-        .all('SELECT account, prices FROM prices')
-        .map((row) => [String(row['account']), JSON.parse(String(row['prices'])) as ObservedPrice[]]),
-    ),
+    prices,
     commands: leftCommands(database),
     capacity: new Map(
       database
@@ -150,14 +151,29 @@ function readObjects(database: Sqlite) {
   return { records, intents, countedAnew };
 }
 
+/** One that can't be read is not left out: its replicas would be changed to another one. */
 function readRevisions(database: Sqlite): Map<ObjectKey, OwnerRevision[]> {
   const revisions = new Map<ObjectKey, OwnerRevision[]>();
-  for (const row of database.each('SELECT object, revision FROM revisions ORDER BY object, number')) {
-    const key = row['object'] as ObjectKey;
-    const revision = JSON.parse(String(row['revision'])) as OwnerRevision;
+  const rows = database.each('SELECT object, number, revision FROM revisions ORDER BY object, number');
+  for (const { object, number, revision: text } of rows) {
+    const key = object as ObjectKey;
+    const revision = readRevision(number, String(text));
+    if (!revision) throw new Error(`the revision ${Number(number)} of ${key} can't be read`);
     revisions.set(key, [...(revisions.get(key) ?? []), revision]);
   }
   return revisions;
+}
+
+function readPriceRows(database: Sqlite) {
+  const prices = new Map<string, ObservedPrice[]>();
+  const anew: CountedAnew[] = [];
+  for (const row of database.each('SELECT account, prices FROM prices')) {
+    const account = String(row['account']);
+    const read = storedPrices(String(row['prices']));
+    prices.set(account, read.prices);
+    if (!read.isWhole) anew.push({ key: accountKey(account), fields: ['prices'] });
+  }
+  return { prices, anew };
 }
 
 /** A record that can't be read is not left out: what it manages would have no owner, and would be made again. */

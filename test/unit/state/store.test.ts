@@ -13,6 +13,7 @@ import {
   type StateStore,
   keptCapacityMs,
   type CapacityEntry,
+  type OwnerRevision,
 } from '../../../src/state/index.ts';
 import { settle } from '../../support/manual-clock.ts';
 import { ManualEventLoop } from '../../support/manual-event-loop.ts';
@@ -581,6 +582,11 @@ describe('a look at the state', () => {
   });
 });
 
+function revisionOf(number: number): OwnerRevision {
+  const data = [{ kind: 'Secret', name: 'keys', keys: ['token'] }] as const;
+  return { number, content: { image: 'a' }, data, values: 'v', digest: 'd', outcome: 'Healthy', at: 5 };
+}
+
 describe('a damaged state file', () => {
   const damages: Record<string, (file: string) => void> = {
     'is text': (file) =>
@@ -634,6 +640,69 @@ describe('a damaged state file', () => {
     );
   });
 });
+
+test.each([
+  '{}',
+  '{',
+  'null',
+  '[]',
+  JSON.stringify({ ...revisionOf(1), number: 2 }),
+  JSON.stringify({ ...revisionOf(1), data: [{}] }),
+  JSON.stringify({ ...revisionOf(1), outcome: 'Lost' }),
+])(
+  'a state file with the revision %s is refused: its replicas would be changed to another one',
+  async (text) => {
+    const file = temporaryFile('state.db');
+    {
+      using state = open(file);
+      await state.store.saveRevisions('ServiceFleet/default/web', [revisionOf(1)]);
+    }
+    const database = new Sqlite(file);
+    database.run('UPDATE revisions SET revision = $text', { text });
+    database.close();
+    const refused = expect.objectContaining({
+      name: 'UserError',
+      message: `can't read the state file ${file}: the revision 1 of ServiceFleet/default/web can't be read`,
+      remedy: expect.stringContaining('it is damaged'),
+    });
+    expect(() => readState(file, systemRandom, owner)).toThrow(refused);
+    expect(() => open(file)).toThrow(refused);
+  },
+);
+
+const priced = { region: 'standard', geography: 'eu', demand: { storageGb: 5 }, hourlyMicros: 7, at: 9 };
+
+test.each([
+  { text: '{}', left: [] },
+  { text: '[', left: [] },
+  { text: JSON.stringify([{}, priced, null, { ...priced, at: '9' }]), left: [priced] },
+  {
+    text: JSON.stringify([
+      { ...priced, demand: {} },
+      { ...priced, moved: {} },
+    ]),
+    left: [],
+  },
+])(
+  'prices that a state file stores as $text are observed anew, and that is known',
+  async ({ text, left }) => {
+    const file = temporaryFile('state.db');
+    {
+      using state = open(file);
+      await state.store.savePrices('main/default', [{ ...priced, gpuModel: undefined }]);
+      expect(readState(file, systemRandom, owner).newlyCounted()).toEqual([]);
+    }
+    const database = new Sqlite(file);
+    database.run('UPDATE prices SET prices = $text', { text });
+    database.close();
+    const anew = [{ key: 'Account/main/default', fields: ['prices'] }];
+    using state = open(file);
+    for (const store of [readState(file, systemRandom, owner), state.store]) {
+      expect(store.prices('main/default')).toEqual(left);
+      expect(store.newlyCounted()).toEqual(anew);
+    }
+  },
+);
 
 test('a state file of a version that did not keep the id of its key is read, and has the id when it was opened', () => {
   const file = temporaryFile('state.db');
