@@ -7,9 +7,12 @@
  *
  * The wait for the first read of an object is no line. An object that is not Ready may wait for one thing after another, and messages
  * may change with each pass: neither is a transition. Another status is one, and so is another reason while a person is needed. So every object has a line at most for each of these.
+ *
+ * And one line when something else carries the mark of an object (`Duplicated`), whatever `Ready` is, and again when that is another thing: the
+ * state may be that of two managers, which both buy.
  */
 import type { Condition, ObjectKey } from '../resources/index.ts';
-import type { StateStore } from '../state/index.ts';
+import type { ObjectStatus, StateStore } from '../state/index.ts';
 import type { Logger } from '../telemetry/index.ts';
 
 interface Logged {
@@ -27,6 +30,8 @@ export interface ReadyLogOptions {
 
 export class ReadyLog {
   readonly #logged = new Map<ObjectKey, Logged>();
+  /** Ids of what else carries the mark of an object. */
+  readonly #duplicates = new Map<ObjectKey, readonly string[]>();
   readonly #options: ReadyLogOptions;
 
   /** What is recorded now is what an earlier process has seen. */
@@ -42,7 +47,9 @@ export class ReadyLog {
   /** After a pass. */
   passed(key: ObjectKey): void {
     const { store, logger } = this.#options;
-    const now = store.record(key)?.status?.conditions;
+    const shown = store.record(key)?.status;
+    this.#logDuplicates(key, shown);
+    const now = shown?.conditions;
     if (!now) {
       this.#logged.delete(key);
       return;
@@ -63,5 +70,15 @@ export class ReadyLog {
     const level = !isReady && (wasReady || held !== undefined) ? 'warn' : 'info';
     const text = isReady ? 'ready' : held === undefined ? 'not ready' : 'held';
     logger[level]({ object: key, ready: ready.status, reason, message }, text);
+  }
+
+  #logDuplicates(key: ObjectKey, status: ObjectStatus | undefined): void {
+    const ids = (status?.duplicates ?? []).map(({ id }) => id);
+    const known = this.#duplicates.get(key) ?? [];
+    if (ids.length === 0) this.#duplicates.delete(key);
+    else this.#duplicates.set(key, ids);
+    if (!status || ids.every((id) => known.includes(id))) return;
+    const found = status.conditions.find(({ type }) => type === 'Duplicated');
+    this.#options.logger.warn({ object: key, reason: found?.reason, message: found?.message }, 'duplicated');
   }
 }

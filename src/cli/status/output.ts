@@ -6,6 +6,7 @@ import { complain, print, type Context } from '../context.ts';
 import { structured, type OutputFormat } from '../output/output.ts';
 import { palette } from '../output/render.ts';
 import { renderDrift } from '../output/render-drift.ts';
+import { renderDuplicates } from '../output/render-duplicates.ts';
 import { forStream, oneLine } from '../output/terminal-text.ts';
 import { statusEntries, type StatusEntry } from '../../shown/entries.ts';
 import { isMissing, managerLine, type ManagerState } from '../../shown/manager-state.ts';
@@ -82,13 +83,11 @@ export function statusText(
 ): string {
   const view = viewOf(context, output);
   const { colours, nowMs } = view;
-  const drift = renderDrift(
-    entries.map(({ record }) => record),
-    colours,
-  );
+  const records = entries.map(({ record }) => record);
+  const parts = [renderDrift(records, colours), renderDuplicates(records, colours)];
   const paint = manager && isMissing(manager) ? colours.bad : colours.dim;
   const line = manager ? [paint(oneLine(managerLine(manager, nowMs)))] : [];
-  const rest = [statusTable(entries, view), ...(drift ? ['', drift] : [])];
+  const rest = [statusTable(entries, view), ...parts.flatMap((part) => (part ? ['', part] : []))];
   // Programs found the head of the table in the first line before there was such a line.
   const lines = view.columns === undefined ? [...rest, ...line] : [...line, ...rest];
   return lines.join('\n');

@@ -188,7 +188,8 @@ function costOf({ record }: StatusEntry): string {
 function messageCell(entry: StatusEntry, shared: SharedMessages): string {
   const more = revisionState(entry) ?? budgetState(entry);
   const message = readyText(entry, shared);
-  return more === undefined ? message : `${message}; ${oneLine(more)}`;
+  const duplicated = is(entry, 'Duplicated') ? '; duplicated' : '';
+  return `${message}${more === undefined ? '' : `; ${oneLine(more)}`}${duplicated}`;
 }
 
 function readyText(entry: StatusEntry, shared: SharedMessages): string {

@@ -12,16 +12,19 @@ type Conditions = readonly Condition[] | undefined;
 function world(recorded?: Conditions) {
   const lines: string[] = [];
   const write = (line: string) => {
-    const { level, object, ready, reason, message, msg } = JSON.parse(line) as Record<string, string>;
+    const { level, object, ready = '-', reason, message, msg } = JSON.parse(line) as Record<string, string>;
     expect(object).toBe(key);
     lines.push(`${level} ${msg} ${ready} ${reason}: ${message}`);
   };
   let current = recorded;
-  const record = () => current && ({ key, status: { conditions: current } } as unknown as ObjectRecord);
+  let duplicates: readonly { readonly id: string }[] | undefined;
+  const record = () =>
+    current && ({ key, status: { conditions: current, duplicates } } as unknown as ObjectRecord);
   const store = { record, everyKey: () => [key] as const };
   const log = new ReadyLog({ store, logger: createLogger('info', { write }) });
-  const see = (now: Conditions) => {
+  const see = (now: Conditions, others?: readonly string[]) => {
     current = now;
+    duplicates = others?.map((id) => ({ id }));
     log.passed(key);
   };
   return { lines, see };
@@ -96,6 +99,24 @@ test.each([
     expect(lines).toEqual(line === undefined ? [] : [line]);
   },
 );
+
+test('what else carries the mark of an object is a line, and one again when that is another thing', () => {
+  const { lines, see } = world(conditions('True', 'Running'));
+  const duplicated = (message: string) =>
+    [
+      ...conditions('True', 'Running'),
+      { type: 'Duplicated', status: 'True', reason: 'MarkFoundElsewhere', message },
+    ] as Condition[];
+  see(duplicated('a, starting'), ['a']);
+  see(duplicated('a, running'), ['a']);
+  see(duplicated('a. b'), ['b', 'a']);
+  see(duplicated('a'), ['a']);
+  see(conditions('True', 'Running'));
+  see(duplicated('a'), ['a']);
+  expect(lines).toEqual(
+    ['a, starting', 'a. b', 'a'].map((message) => `warn duplicated - MarkFoundElsewhere: ${message}`),
+  );
+});
 
 test('the wait for the first read of an object is no line', () => {
   const { lines, see } = world(conditions('True', 'Running'));

@@ -38,6 +38,25 @@ async function status(records: Parameters<typeof stateWith>[0], ...args: string[
   return { code, stdout, stderr, line, table: lines.join('\n').trimEnd() };
 }
 
+test('what else carries the mark of an object is in its row and below the table, though the object is Ready', async () => {
+  const duplicated = condition('Duplicated', 'True', 'MarkFoundElsewhere', 'id-9 carries this mark');
+  const twice = anObject('ContainerService/default/twice', {
+    status: aStatus([ready, duplicated], { state: 'running', duplicates: [{ id: 'id-8' }, { id: 'id-9' }] }),
+  });
+  const { table } = await status([web, twice]);
+  const [, first, second, ...below] = table.split('\n');
+  expect(first).toMatch(/ Running; duplicated$/);
+  expect(second).toMatch(/ Running$/);
+  expect(below).toEqual([
+    '',
+    expect.stringMatching(
+      /^Duplicated: something else carries the mark of these, .* another manager .*`fleetkeeper describe`/,
+    ),
+    '  ContainerService default/twice  by id-8, id-9',
+  ]);
+  expect((await status([web])).table).not.toMatch(/uplicated/);
+});
+
 describe('the table', () => {
   test('has the columns of version 0.1 where programs may read it', async () => {
     const { code, line, table } = await status([web, api, data]);
