@@ -349,7 +349,7 @@ export class ControlApi {
     if (changes && isMeant?.() === false) return notSent('the plan has changed, or something prevents it');
     const kept = lane === 'heartbeat' ? trust?.lastTrusted : undefined;
     const credential = call.credential ?? this.#options.credential() ?? kept;
-    if (!call.public && !credential) return notSent('there is no API key');
+    if (!call.public && !credential) return notSent(trust?.withheld ?? 'there is no API key');
     const isChecked =
       !trust || !credential || call.public || call.credential || trust.trusts(credential, lane);
     if (!isChecked) return notSent('the account of the API key has to be checked first');

@@ -97,6 +97,10 @@ export class IdentityWatch implements IdentityCheck, CredentialTrust, AccountIde
     return this.#options.hold()?.heartbeats === false ? undefined : this.#lastTrusted;
   }
 
+  get withheld(): string | undefined {
+    return this.#options.hold()?.message;
+  }
+
   get lastKnown(): Sensitive<string> | undefined {
     return this.#lastKnown;
   }

@@ -6,6 +6,7 @@ import { desiredOf, serviceDocument } from '../../support/desired.ts';
 import {
   access,
   accountDocument,
+  epoch,
   heartbeat,
   knownService,
   readyReason,
@@ -147,6 +148,12 @@ test('the next process holds it, too', async () => {
   const second = await holding({ ...files, 'account.yaml': moved }, { store });
   expect(second.api.asked).toEqual([]);
   expect(readyReason(second, web)).toBe('OriginChanged');
+  // The key is there, and nobody has to look for it.
+  const conditions = second.store.record(epoch)?.status?.conditions;
+  expect(conditions?.find(({ type }) => type === 'Ready')?.message).toContain(
+    'its `url` is now https://elsewhere.invalid',
+  );
+  expect(JSON.stringify(conditions)).not.toContain('there is no API key');
   await second.manager.stop();
 });
 
