@@ -1,5 +1,17 @@
-import { chmodSync, closeSync, existsSync, fdatasyncSync, openSync, realpathSync, statSync } from 'node:fs';
+import {
+  accessSync,
+  chmodSync,
+  closeSync,
+  constants,
+  existsSync,
+  fdatasyncSync,
+  openSync,
+  realpathSync,
+  statSync,
+} from 'node:fs';
+import path from 'node:path';
 import { DatabaseSync, type SQLInputValue, type SQLOutputValue, type StatementSync } from 'node:sqlite';
+import { pathToFileURL } from 'node:url';
 import type { Log } from './log-waits.ts';
 import { UserError, messageOf } from './user-error.ts';
 
@@ -28,10 +40,8 @@ export class Sqlite {
     try {
       // SQLite would wait for somebody to write into a pipe.
       if (!isNew && file !== ':memory:' && !statSync(file).isFile()) throw new Error('it is no plain file');
-      this.#database = new DatabaseSync(file, {
-        readOnly: options.readOnly ?? false,
-        timeout: options.busyTimeoutMs ?? 5000,
-      });
+      const settings = { readOnly: options.readOnly ?? false, timeout: options.busyTimeoutMs ?? 5000 };
+      this.#database = settings.readOnly ? openedToRead(file, settings) : new DatabaseSync(file, settings);
       if (isNew) chmodSync(file, 0o600);
       if (options.table !== undefined) this.#refuseOther(options.table);
       if (!options.readOnly) {
@@ -270,6 +280,40 @@ export class Sqlite {
   }
 }
 
+/**
+ * To read a database in WAL mode, SQLite writes beside it. On a file system that takes no write, a file without a log is read as it stands:
+ * it is all there is.
+ */
+function openedToRead(file: string, settings: { readonly readOnly: boolean; timeout: number }): DatabaseSync {
+  const database = new DatabaseSync(file, settings);
+  try {
+    database.prepare('SELECT count(*) FROM sqlite_master').get();
+    return database;
+  } catch (error) {
+    database.close();
+    if (!takesNoWrite(file)) throw error;
+    const url = pathToFileURL(realpathSync(file));
+    const log = statSync(`${realpathSync(file)}-wal`, { throwIfNoEntry: false });
+    if (log && log.size > 0)
+      throw new UserError(`can't open the database ${file}: ${noLogRead}`, copyIt, error);
+    url.searchParams.set('immutable', '1');
+    return new DatabaseSync(url, settings);
+  }
+}
+
+function takesNoWrite(file: string): boolean {
+  try {
+    accessSync(path.dirname(realpathSync(file)), constants.W_OK);
+    return false;
+  } catch (error) {
+    return error instanceof Error && 'code' in error && error.code === 'EROFS';
+  }
+}
+
+const noLogRead =
+  'it has a log (-wal), which SQLite can read only where it may write, and this file system is read-only';
+const copyIt =
+  'copy the file, and those beside it that have its name and -wal, to another folder, and name the copy';
 const notOpened =
   'check that the path is right, that this user may write there, and that the file is a SQLite database';
 const failsOnDisk =
