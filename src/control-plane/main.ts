@@ -3,6 +3,7 @@
  * (services, volumes, lifecycle, ledger) -> store; a runtime carries out what the domain decides, and reports back.
  * All state is in one SQLite database; after a kill -9 everything continues from the last answer.
  */
+import { statSync } from 'node:fs';
 import type { Logger } from 'pino';
 import { Registry } from 'prom-client';
 import type { Clock } from '../base/clock.ts';
@@ -155,10 +156,17 @@ function reachable(url: string): string {
   return url.replace('//0.0.0.0:', '//127.0.0.1:').replace('//[::]:', '//[::1]:');
 }
 
+const emptyDatabase =
+  'the database was a file without content: a new provider begins, with the balances of the accounts file. If there was one before, stop, and restore it';
+
 /** All of it but the sockets: the applications answer requests that are handed to them. */
 export async function openControlPlane(options: ControlPlaneOptions): Promise<OpenControlPlane> {
   const quotaOf = quotasByName(options);
-  const store = new Store(options.database, options.eventLoop, (name) => quotaOf(name).storedBytes);
+  const { database } = options;
+  const isEmpty = statSync(database, { throwIfNoEntry: false })?.size === 0;
+  const store = new Store(database, options.eventLoop, (name) => quotaOf(name).storedBytes);
+  // As `touch` makes it, or what a full disk or a failed restore has left of one.
+  if (isEmpty) options.logger.warn({ database }, emptyDatabase);
   for (const { name, prices } of (options.config ?? defaultConfig).regions) {
     if (!prices) options.logger.warn({ region: name }, 'region without prices: nothing can be created there');
   }

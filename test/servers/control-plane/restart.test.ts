@@ -1,6 +1,7 @@
-import { copyFileSync, existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { copyFileSync, existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import pino from 'pino';
 import { afterAll, expect, test } from 'vitest';
 import { UserError } from '../../../src/base/user-error.ts';
 import { accounts, key, startWorld, trainer, type Json, type World } from './support.ts';
@@ -49,6 +50,21 @@ test('after a kill, everything that was answered is there', async () => {
     { idempotencyKey: 'k' },
   );
   expect(reused.status).toBe(409);
+});
+
+test('a database without content is begun anew, and the log shows that; one that is there, or is not, is no line', async () => {
+  const lines: string[] = [];
+  const logger = pino({ level: 'warn' }, { write: (line: string) => void lines.push(line) });
+  const file = newFile();
+  await (await startWorld({ database: file, logger }))[Symbol.asyncDispose]();
+  await (await startWorld({ database: file, logger }))[Symbol.asyncDispose]();
+  expect(lines).toEqual([]);
+  const empty = newFile();
+  writeFileSync(empty, '');
+  await using _ = await startWorld({ database: empty, logger });
+  expect(lines.map((line) => JSON.parse(line))).toEqual([
+    expect.objectContaining({ database: empty, msg: expect.stringContaining('a new provider begins') }),
+  ]);
 });
 
 test('after a kill, whatever was under way goes on', async () => {
