@@ -31,7 +31,7 @@ import type { ObjectRecord } from '../state/index.ts';
 import { handledToken, isReportedReady, type StatusInputs } from './status/index.ts';
 import type { AccountHandle } from './accounts.ts';
 import { isOutdated, planCommand } from './commands.ts';
-import { giveUpAdvice } from './fleet/advice.ts';
+import { giveUpAdvice, moveText } from './fleet/advice.ts';
 import type { DriftWatch } from './observation/drift-watch.ts';
 import type { AccountOfObject, AnyKind, AnyRemote, KindStatus } from './kind.ts';
 import { Observer, type AnySeen, type ObserverOptions } from './observation/observer.ts';
@@ -87,8 +87,9 @@ export class Pass {
       return { handle: undefined, problem: holdFor(resolved.reason, message, { path }) };
     }
     const { handle } = resolved;
-    if (record.externalId !== undefined && record.account !== undefined && record.account !== handle.name) {
-      const message = `${record.externalId} is in the account ${record.account} and can't move to ${handle.name}; revert the change`;
+    const { externalId, account: from } = record;
+    if (externalId !== undefined && from !== undefined && from !== handle.name) {
+      const message = moveText({ externalId, from, to: handle, store: this.#options.store });
       return { handle, problem: holdFor('ImmutableFieldChanged', message, { path }) };
     }
     // Nothing is concluded about the items of a list that can't be read. The same is true for an account.

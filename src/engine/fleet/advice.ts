@@ -1,7 +1,9 @@
 import type { Effect } from '../../actions/index.ts';
 import { accountsIn, type DesiredSnapshot } from '../../desired/index.ts';
 import { accountKey, annotations, parseObjectKey, type ObjectKey } from '../../resources/index.ts';
-import type { ObjectRecord } from '../../state/index.ts';
+import type { ObjectRecord, StateStore } from '../../state/index.ts';
+import type { AccountHandle } from '../accounts.ts';
+import { identifies, identityName } from '../plan/index.ts';
 
 /** The command with which an operator resolves an unknown outcome. */
 export function resolveAdvice(
@@ -55,4 +57,28 @@ export function giveUpAdvice({ deletionRequestedAt }: ObjectRecord): string {
   return deletionRequestedAt === undefined
     ? ''
     : '; to delete the object without it, set `deletionPolicy: Retain`';
+}
+
+interface AccountMove {
+  readonly externalId: string;
+  /** `namespace/name`, as recorded. */
+  readonly from: string;
+  readonly to: AccountHandle;
+  readonly store: Pick<StateStore, 'identityPin'>;
+}
+
+/** Why a thing can't move to another Account. That may be the same account at the provider, under another name. */
+export function moveText({ externalId, from, to, store }: AccountMove): string {
+  const text = `${externalId} is in the account ${from} and can't move to ${to.name}; revert the change`;
+  const [pinned, pin] = [store.identityPin(from), store.identityPin(to.name)];
+  const isSame =
+    pinned !== undefined &&
+    pin !== undefined &&
+    identifies(pin) &&
+    identityName(pinned) === identityName(pin);
+  if (!isSame || pinned.origin === undefined || pinned.origin !== pin.origin) return text;
+  return (
+    `${text}. Both are the same account at the provider, but an Account in use can't be renamed: keep the document of ${from}. ` +
+    `Or set \`deletionPolicy: Retain\`, remove this object, and add it with \`accountRef\` ${to.name} and \`adopt: {id: ${externalId}}\``
+  );
 }
