@@ -148,7 +148,8 @@ export class Controller {
     }
     for (const id of change.changedIds) {
       const concerned = concernedBy(id, handle, snapshot, { kinds, fleet, members: this.#members });
-      for (const [key, lane] of concerned) this.#queue.add(key, lane);
+      // Two Accounts may have keys of one account. What is in the other one waits for its own read.
+      for (const [key, lane] of concerned) this.#enqueue(key, lane);
     }
     this.#recheckBuiltIns(handle, change);
     // What waits for a balance or a verified address.

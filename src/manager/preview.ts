@@ -383,9 +383,10 @@ function leftAsItIs({ driftAcceptedUntil }: Plan): { reason: Reason; message: st
   return { reason: 'DriftAccepted', message };
 }
 
-/** Whether somebody has to act. Drift that an operator accepted for now does not count. */
-export function hasNews({ changes, held, duplicates }: FleetPlan): boolean {
-  return changes.length > 0 || duplicates.length > 0 || held.some(({ reason }) => reason !== 'DriftAccepted');
+/** Whether somebody has to act, or may have to. Drift that an operator accepted for now does not count. */
+export function hasNews({ changes, held, unclear, duplicates }: FleetPlan): boolean {
+  const isKnown = duplicates.length === 0 && unclear.length === 0;
+  return changes.length > 0 || !isKnown || held.some(({ reason }) => reason !== 'DriftAccepted');
 }
 
 function shown({ path, desired, observed, cause, from }: Difference): ShownDifference {

@@ -103,8 +103,8 @@ test.skipIf(isInCluster).each(['apply', 'destroy'])(
     ]);
     expect((await plane.requests()).filter(isMutation)).toEqual([]);
     expect(await fleet.records()).toEqual(before);
-    const { plan } = await fleet.plan();
-    expect(plan.unclear).toMatchObject([{ name: 'web', reason: 'OutcomeUnknown' }]);
+    const { plan, code: planned } = await fleet.plan();
+    expect([planned, plan.unclear]).toMatchObject([2, [{ name: 'web', reason: 'OutcomeUnknown' }]]);
     expect(plan.unclear[0]?.message).not.toContain('deleted');
     await fleet.remove('web.yaml');
     const { plan: withoutIt } = await fleet.plan();

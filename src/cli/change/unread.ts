@@ -1,6 +1,7 @@
 /**
  * Objects of accounts whose read failed in a way that may pass: a 429, a 5xx, a connection that was lost. The account is read again, as the
  * limiter and `Retry-After` allow, and what a pass finds then counts. Only when the time of the observation is over, the failure does.
+ * A pass before the first read of the object's account never counts: without that read, the observation is incomplete.
  */
 import { mayPass, type Outcome } from '../../api/index.ts';
 import type { AccountHandle, PassResult } from '../../engine/index.ts';
@@ -32,19 +33,22 @@ export class UnreadYet {
     this.results.delete(key);
     const { plan } = result;
     const isBlind = plan.kind === 'wait' && entryOf(plan.reason).observed !== 'yes';
-    if (!isBlind || !this.#failuresOf(key).some((failure) => this.#isPassing(failure))) return false;
+    if (!isBlind) return false;
+    const { own, all } = this.#accountsOf(key);
+    if (own && isAwaited(own)) return true;
+    const failures = own ? failuresIn(own) : all.flatMap(failuresIn);
+    if (!failures.some((failure) => this.#isPassing(failure))) return false;
     this.results.set(key, result);
     return true;
   }
 
-  /** Of its account; of an object whose account is not known, of all. */
-  #failuresOf(key: ObjectKey): Failed[] {
+  /** `own`: undefined if it is not known. */
+  #accountsOf(key: ObjectKey): { readonly own: Near | undefined; readonly all: readonly Near[] } {
     const { manager, store } = this.#options;
     const { accounts, snapshot } = manager();
     const handles = new Map(Array.from(accounts.handles(), (handle) => [handle.name, handle]));
     const name = snapshot && accountNameOf({ objects: snapshot.objects, accounts: handles }, store, key);
-    const own = name === undefined ? undefined : handles.get(name);
-    return own ? failuresIn(own) : [...handles.values()].flatMap(failuresIn);
+    return { own: name === undefined ? undefined : handles.get(name), all: [...handles.values()] };
   }
 
   /** A pause that lasts longer than the observation is not waited for. */
@@ -54,7 +58,14 @@ export class UnreadYet {
   }
 }
 
-function failuresIn({ informer: { failure, current } }: Pick<AccountHandle, 'informer'>): Failed[] {
+type Near = Pick<AccountHandle, 'informer'>;
+
+/** Its first read is under way. */
+function isAwaited({ informer: { failure, current } }: Near): boolean {
+  return !failure && !current;
+}
+
+function failuresIn({ informer: { failure, current } }: Near): Failed[] {
   if (failure) return [failure.outcome];
   return [current?.templates, current?.registries].flatMap((listing) =>
     listing?.kind === 'failed' ? [listing.outcome] : [],

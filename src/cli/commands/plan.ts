@@ -55,7 +55,7 @@ interface PlanFlags extends FleetFlags, SelectionFlags, PolicyFlags, CostLimitFl
   readonly expires: number;
 }
 
-/** `plan`: exit 0 nothing to do, 2 changes or drift, or something is held, 1 something could not be read, documents included. */
+/** `plan`: exit 0 nothing to do, 2 changes or drift, or something is held or not known yet, 1 something could not be read, documents included. */
 export function definePlan(command: Command, context: Context, exit: (code: number) => void): void {
   withCostLimit(
     withSelectionFlags(withFleetFlags(withFolderArgument(command), 'silent', ', or `-` for standard input')),
