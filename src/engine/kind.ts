@@ -300,6 +300,9 @@ export interface Kind<
   /** The objects that it owns: a function of its document and its part of the record alone. Undefined: not known yet. */
   children?(owner: Owner<Spec, State>): readonly OwnedObject[] | undefined;
 
+  /** All objects that an object of the kind may ever own, by its name alone. What carries the mark of one of them is the owner's. */
+  mayOwn?(owner: ObjectKey): readonly ObjectKey[];
+
   /** Why it has, changes or removes an object that it owns: recorded with the request, for people (plan/why.ts). */
   asks?(owner: Pick<Owner<Spec, State>, 'name' | 'state'>, child: string, action: string): AskedBy;
 

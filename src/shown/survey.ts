@@ -69,7 +69,10 @@ function holdingOf(kind: ManagedKind, value: AnyRemote, known: FleetKnowledge): 
   if (!remote?.held) return undefined;
   const { held: things, marks } = remote;
   const name = things.name(value);
-  const { markedBy, managedBy } = managers(value, marks, known);
+  const { markedBy, managedBy } = managers(value, marks, known, (carried) => {
+    const called = name === undefined ? undefined : (things.bestName?.(name) ?? name);
+    return known.ownedBy(kind, called, (identity) => carried.includes(marks.own(identity)));
+  });
   const isNamedSo = () =>
     name !== undefined &&
     known.mayBe(kind, things.bestName?.(name) ?? name).some((identity) => marks.byKey(value, identity));
@@ -112,6 +115,12 @@ interface FleetKnowledge {
   readonly keyId: string | undefined;
   /** The objects, there or not, whose things are called so: the mark of a volume does not show its owner in any other way. */
   readonly mayBe: (kind: ManagedKind, name: string) => readonly MarkHolder[];
+  /** What a declared object may own, recorded or not: the one with the mark, among those that are called so. `name`: undefined if it is not shown. */
+  readonly ownedBy: (
+    kind: ManagedKind,
+    name: string | undefined,
+    hasMark: (identity: MarkHolder) => boolean,
+  ) => ObjectKey | undefined;
 }
 
 function fleetKnowledge(fleet: KnownFleet | undefined): FleetKnowledge {
@@ -131,6 +140,7 @@ function fleetKnowledge(fleet: KnownFleet | undefined): FleetKnowledge {
     recordedElsewhere: new Set(byId.values()),
     keyId: store.digestKey.id,
     mayBe: holdersCalled(fleet),
+    ownedBy: ownedCalled(fleet),
   };
 }
 
@@ -140,6 +150,7 @@ const nothingKnown: Omit<FleetKnowledge, 'byId'> = {
   recordedElsewhere: new Set(),
   keyId: undefined,
   mayBe: () => [],
+  ownedBy: () => undefined,
 };
 
 function holdersCalled({ store, snapshot }: KnownFleet): FleetKnowledge['mayBe'] {
@@ -152,6 +163,30 @@ function holdersCalled({ store, snapshot }: KnownFleet): FleetKnowledge['mayBe']
       const uid = derivedUid(ownerName, objectKey(kind, namespace, name));
       return { owner, record: { uid } };
     });
+}
+
+function ownedCalled({ store, snapshot }: KnownFleet): FleetKnowledge['ownedBy'] {
+  const { ownerName, digestKey } = store;
+  const owner = { id: ownerId(ownerName), digestKey };
+  let owned: ReadonlyMap<string, readonly ObjectKey[]> | undefined;
+  const everyOwned = () =>
+    [...snapshot.objects.keys()].flatMap((key) => kinds[parseObjectKey(key).kind].mayOwn?.(key) ?? []);
+  const calledSo = (kind: ManagedKind, name: string) => {
+    owned ??= Map.groupBy(everyOwned(), (key) => nameOf(key));
+    return owned.get(`${kind} ${name}`) ?? [];
+  };
+  return (kind, name, hasMark) => {
+    const among =
+      name === undefined
+        ? everyOwned().filter((key) => parseObjectKey(key).kind === kind)
+        : calledSo(kind, name);
+    return among.find((key) => hasMark({ owner, record: { uid: derivedUid(ownerName, key) } }));
+  };
+}
+
+function nameOf(key: ObjectKey): string {
+  const { kind, name } = parseObjectKey(key);
+  return `${kind} ${name}`;
 }
 
 function marksOf({ store, snapshot }: KnownFleet): ReadonlyMap<string, ObjectKey> {
@@ -171,8 +206,9 @@ function marksOf({ store, snapshot }: KnownFleet): ReadonlyMap<string, ObjectKey
 
 function managers<Value extends { readonly id: string }>(
   value: Value,
-  marks: Pick<Marks<Value>, 'of' | 'ownerIn'>,
+  marks: Pick<Marks<Value>, 'of' | 'ownerIn' | 'isShort'>,
   { ownerId: ourId, byId, byMark, recordedElsewhere }: FleetKnowledge,
+  ownedWith: (carried: readonly string[]) => ObjectKey | undefined,
 ): Pick<Holding, 'managedBy' | 'markedBy'> {
   const carried = marks.of(value);
   const [mark] = carried;
@@ -187,5 +223,7 @@ function managers<Value extends { readonly id: string }>(
     };
   }
   if (markedBy === undefined) return { markedBy, managedBy: nobody };
+  const owned = marks.isShort === true || markedBy === ourId ? ownedWith(carried) : undefined;
+  if (owned !== undefined) return { markedBy, managedBy: { is: 'fleet', key: owned } };
   return { markedBy, managedBy: { is: 'owner', owner: markedBy, isOurs: markedBy === ourId } };
 }

@@ -88,6 +88,15 @@ export function foundRoster(
   };
 }
 
+/** Replicas and volumes of all numbers, whatever number the document wants. */
+export function everyOwned(fleet: ObjectKey): ObjectKey[] {
+  const { namespace, name } = parseObjectKey(fleet);
+  return Array.from({ length: slotsAtMost }, (_, slot) => [
+    objectKey(containerService.name, namespace, childName(name, slot)),
+    objectKey(storageVolume.name, namespace, volumeName(name, slot)),
+  ]).flat();
+}
+
 /** Of the least size, if nothing shows it: it is not made larger before its turn. The API has chosen its geography. */
 function volumeShown(
   slot: number,

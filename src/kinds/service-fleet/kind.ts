@@ -5,6 +5,7 @@ import { templateOutdated } from '../container-service/status.ts';
 import { askedByFleet } from './asking.ts';
 import { ownedBy } from './children.ts';
 import { fleetCommand } from './commands.ts';
+import { everyOwned } from './found.ts';
 import { fleetLook, type FleetLook } from './look.ts';
 import type { Measured } from './inputs.ts';
 import { observeFleet } from './measurements.ts';
@@ -24,6 +25,7 @@ function plan(look: FleetLook): Plan {
 export const serviceFleet = defineKind<ServiceFleetSpec, never, FleetLook, Measured, FleetState>({
   name: 'ServiceFleet',
   children: (owner) => owner.state.roster && ownedBy(owner),
+  mayOwn: everyOwned,
   asks: askedByFleet,
   command: fleetCommand,
   released: ({ record: { deletionRequestedAt, kind } }) =>

@@ -5,6 +5,7 @@ import { expect, test } from 'vitest';
 import { stringify } from 'yaml';
 import { apiKey, ControlPlane } from '../../support/processes/control-plane.ts';
 import { service, volume, type Json } from '../../support/processes/fleet.ts';
+import { fleetOf } from '../../support/processes/replicas.ts';
 import { temporaryFolder } from '../../support/processes/processes.ts';
 import { readPlanJson } from '../../support/plan-form.ts';
 import { run } from '../../unit/cli/support.ts';
@@ -90,6 +91,28 @@ test('what another fleet has, what a record has, and what a broken document may 
   const kept = await run(['plan', '--source', path.join(folder, 'fleet'), '-o', 'json'], { environment });
   expect(readPlanJson(kept.stdout)).toMatchObject({ changes: [{ name: 'next', action: 'delete' }] });
   expect(readPlanJson(kept.stdout)).not.toHaveProperty('undeclared');
+});
+
+test('replicas of a declared fleet and their volumes are not undeclared, whatever number it wants', async () => {
+  const { folder, plane, write, fresh, planned, services, account } = await runner();
+  const storage = { perReplica: { sizeGb: 10 } };
+  const update = { minReadySeconds: 0, maxSurge: 0, maxUnavailable: 1 };
+  const checkout = (replicas: number) => fleetOf('checkout', { replicas, maxReplicas: 9, update, storage });
+  await write('fleet/a.yaml', checkout(3), volume('gone'));
+  expect((await fresh('apply')).code).toBe(0);
+  expect((await plane.account()).volumes).toHaveLength(4);
+  const environment = { ...account, FLEETKEEPER_DIGEST_KEY: key };
+  for (const replicas of [3, 1]) {
+    await write('fleet/a.yaml', checkout(replicas));
+    const owner = ['--owner', 'fleet'];
+    expect((await planned(owner)).undeclared).toMatchObject([{ name: expect.stringMatching(/^gone-fk/) }]);
+    const listed = await run(['inventory', '--source', path.join(folder, 'fleet')], { environment });
+    expect(listed.stdout).not.toContain('checkout');
+  }
+  await write('fleet/a.yaml', service('web'));
+  const { undeclared = [] } = await planned();
+  expect(undeclared).toHaveLength(7);
+  expect(await services()).toHaveLength(3);
 });
 
 test('a service whose mark is gone is named by the plan that creates it again', async () => {

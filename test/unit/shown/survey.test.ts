@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import { stringify } from 'yaml';
 import type { wire } from '../../../src/api/index.ts';
 import { inventoryOf, inventoryText, type InventoryItem } from '../../../src/cli/account/inventory.ts';
 import { surveyor } from '../../../src/shown/survey.ts';
@@ -8,6 +9,7 @@ import { beaconName, derivedUid, ownerId, templateMark, volumeMark } from '../..
 import { objectKey } from '../../../src/resources/index.ts';
 import { MemoryStore, newRecord } from '../../../src/state/index.ts';
 import { desiredOf, serviceDocument } from '../../support/desired.ts';
+import { fleetOf } from '../../support/processes/replicas.ts';
 
 const someAccount = { account: 'default/default', origin: 'https://api.example' };
 
@@ -77,6 +79,17 @@ describe('who manages what is in an account', () => {
   test('is the folder by name only, when it carries its mark and stands for none of its objects', () => {
     const left = { ...service, environmentNames: [marked(owner, 'left')] };
     expect(managers({ services: [left] }, fleet())).toEqual([{ is: 'owner', owner: owner.id, isOurs: true }]);
+  });
+
+  test('is the folder with a fleet, for each of its numbers, also where no name is shown', () => {
+    const snapshot = desiredOf({ 'checkout.yaml': stringify(fleetOf('checkout')) });
+    const declared = { ...fleet(), snapshot };
+    const replica = { ...service, name: undefined, environmentNames: [marked(owner, 'checkout-2047')] };
+    const beyond = { ...service, environmentNames: [marked(owner, 'checkout-2048')] };
+    expect(managers({ services: [replica, beyond] }, declared)).toEqual([
+      { is: 'fleet', key: objectKey('ContainerService', 'default', 'checkout-2047') },
+      { is: 'owner', owner: owner.id, isOurs: true },
+    ]);
   });
 
   // COVERAGE 64
