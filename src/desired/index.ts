@@ -38,7 +38,7 @@ export { parseFile } from './parse.ts';
 export { nearest } from '../base/index.ts';
 export { formatProblem, placeText, printable } from './problem.ts';
 export { holdsDocuments, settingsFileName } from './settings-file.ts';
-export { changedKeys, following } from './snapshots.ts';
+export { changedKeys, following, isWholeIn } from './snapshots.ts';
 export type * from './source.ts';
 export { lineAt, readYaml, type YamlDocument } from './yaml.ts';
 export { isDocumentFile, isSkipped } from './folder/listing.ts';

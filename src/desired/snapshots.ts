@@ -41,10 +41,19 @@ export function following(before: DesiredSnapshot, now: DesiredSnapshot): Desire
   };
 }
 
+/** Whether absence proves anything in the namespace. */
+export function isWholeIn(
+  { complete, unread }: Pick<DesiredSnapshot, 'complete' | 'unread'>,
+  namespace: string,
+): boolean {
+  return complete && unread?.has(namespace) !== true;
+}
+
 /** Whether two successive snapshots have the same content. */
 export function sameContent(left: DesiredSnapshot, right: DesiredSnapshot): boolean {
   return (
     left.complete === right.complete &&
+    left.unread === right.unread &&
     left.empty === right.empty &&
     left.objects === right.objects &&
     left.unusable === right.unusable &&

@@ -143,6 +143,11 @@ export interface DesiredSnapshot {
    */
   readonly complete: boolean;
   /**
+   * In a cluster of which several namespaces are watched: those that are not known as a whole (`cluster-scopes.ts`). Absence
+   * proves nothing in them. The same set as long as nothing changes.
+   */
+  readonly unread?: ReadonlySet<string> | undefined;
+  /**
    * There is no document of any kind. Such a folder is usually the wrong one. In a cluster it only means that
    * no object exists, which is normal at first. There, an object is deleted by its deletion timestamp.
    */

@@ -22,6 +22,8 @@ export interface Check {
   readonly name: string;
   /** Undefined when all is well. */
   readonly problem: string | undefined;
+  /** Shown although all is well. */
+  readonly note?: string | undefined;
 }
 
 export interface ManagerView {
@@ -201,6 +203,7 @@ function answer(
     .send(`${lines.join('\n')}\n`);
 }
 
-function line({ name, problem }: Check): string {
-  return problem === undefined ? `[+]${name} ok` : `[-]${name} failed: ${problem}`;
+function line({ name, problem, note }: Check): string {
+  if (problem !== undefined) return `[-]${name} failed: ${problem}`;
+  return `[+]${name} ok${note === undefined ? '' : `: ${note}`}`;
 }

@@ -4,7 +4,7 @@
  *
  *     watches (metadata) ── keys ──> workqueue ──> get ──> decide (pure) ──> apply or remove
  *
- * A watch only triggers; decisions use a `get`. Nothing is decided before the needed lists were complete: what is not
+ * A watch only triggers; decisions use a `get`. Nothing is decided in a namespace before its lists were complete: what is not
  * listed yet is not gone. Failures are tried again with backoff; requests that the API refuses as invalid, when
  * something about the Job or Pod changes.
  */
@@ -17,7 +17,7 @@ import { resourceTypes } from '../resources/index.ts';
 import { JobStates } from './job-states.ts';
 import { stepFor, taskNameOf, workloadOf, type Step } from './protection.ts';
 import { protectedService, workloadKey, workloadTypes, type WorkloadKind } from './workload.ts';
-import { itemOf, reflectorsOf, workloadReflectors, type WatchOptions } from './workload-watch.ts';
+import { areListed, itemOf, reflectorsOf, workloadReflectors, type WatchOptions } from './workload-watch.ts';
 
 export interface JobProtectionOptions extends WatchOptions {
   /** In which namespaces annotated Jobs and Pods get their tasks from this process; `false`: in none. Default: in all. */
@@ -78,12 +78,10 @@ export class JobProtection {
     return this.#states.answer(namespace, name);
   }
 
-  /** Until the lists are complete, every answer is `unknown`, and no task is made. */
+  /** Until the lists of a namespace are complete, every answer about it is `unknown`, and no task is made in it. */
   start(): void {
     for (const reflector of this.#reflectors) reflector.start();
-    this.#running = Promise.all(this.#watches.Job.map((reflector) => reflector.whenSynced())).then(() =>
-      Promise.all(Array.from({ length: workers }, () => this.#work())),
-    );
+    this.#running = Promise.all(Array.from({ length: workers }, () => this.#work()));
   }
 
   /** Resolves when nothing is under way any more. */
@@ -140,9 +138,12 @@ export class JobProtection {
     }
   }
 
-  #see(key: WorkKey): Promise<void> {
+  async #see(key: WorkKey): Promise<void> {
     const [what, namespace, name] = key.split('/') as ['State' | WorkloadKind, string, string];
-    return what === 'State' ? this.#states.read(namespace, name) : this.#protect(what, namespace, name);
+    const isState = what === 'State';
+    const isListed = areListed(isState ? this.#watches.Job : this.#reflectors, namespace);
+    if (!isListed || (!isState && this.#options.mayAct?.() === false)) this.#queue.addAfter(key, listMs);
+    else await (isState ? this.#states.read(namespace, name) : this.#protect(what, namespace, name));
   }
 
   #failed(key: WorkKey, error: unknown): void {
@@ -156,11 +157,6 @@ export class JobProtection {
   }
 
   async #protect(kind: WorkloadKind, namespace: string, name: string): Promise<void> {
-    const mayAct = this.#options.mayAct?.() !== false;
-    if (!mayAct || !this.#reflectors.every((reflector) => reflector.hasSynced)) {
-      this.#queue.addAfter(workloadKey(kind, namespace, name), listMs);
-      return;
-    }
     const workload = await this.#options.api.get({ type: workloadTypes[kind], namespace, name });
     const task = itemOf(this.#tasks, namespace, taskNameOf(kind, name));
     await this.#take(stepFor(kind, workload, task), kind, namespace, name, task);

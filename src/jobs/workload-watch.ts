@@ -48,6 +48,11 @@ export function workloadReflectors(
   }));
 }
 
+/** Those that watch the namespace. Others may never be. */
+export function areListed(reflectors: readonly Reflector[], namespace: string): boolean {
+  return reflectors.every((each) => each.hasSynced || (each.namespace ?? namespace) !== namespace);
+}
+
 export function itemOf(
   reflectors: readonly Reflector[],
   namespace: string,

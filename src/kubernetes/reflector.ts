@@ -104,6 +104,16 @@ export class Reflector {
     return this.#synced.promise;
   }
 
+  /** The newest request has failed. */
+  get isFailing(): boolean {
+    return this.#failure !== undefined;
+  }
+
+  /** Undefined: all. */
+  get namespace(): string | undefined {
+    return this.#options.scope?.namespace;
+  }
+
   /** Since the API last showed something of this resource, bookmarks included. */
   get silentMs(): number {
     return this.#options.clock.monotonicMs() - this.#heardAtMs;

@@ -4,10 +4,17 @@ import {
   accountObject,
   accountsIn,
   changedKeys,
+  isWholeIn,
   referringTo,
   type DesiredSnapshot,
 } from '../desired/index.ts';
-import { accountNamed, defaultAccount, type AccountSpec, type ObjectKey } from '../resources/index.ts';
+import {
+  accountKey,
+  accountNamed,
+  defaultAccount,
+  type AccountSpec,
+  type ObjectKey,
+} from '../resources/index.ts';
 import type { ResolvedAccount } from '../engine/index.ts';
 import type { AccountOrigin, EnvironmentAccount } from './account-keys.ts';
 
@@ -25,7 +32,7 @@ export function movedAccounts(
 ): ReadonlySet<string> | 'all' {
   const changed = changedKeys(now, before);
   // In a folder, an Account may use the key of the environment, and no event reports when that changes.
-  if (!before || !now.cluster || changed === 'all' || now.complete !== before.complete) return 'all';
+  if (!before || !now.cluster || changed === 'all' || isOtherwiseKnown(now, before)) return 'all';
   const secrets = now.secrets.changedSince(before.secrets);
   if (secrets === 'all') return 'all';
   const moved = new Set([environmentKey]);
@@ -39,6 +46,16 @@ export function movedAccounts(
   }
   for (const key of changed) take(key);
   return moved;
+}
+
+function isOtherwiseKnown(now: DesiredSnapshot, before: DesiredSnapshot): boolean {
+  return now.complete !== before.complete || now.unread !== before.unread;
+}
+
+/** An unusable document, or a namespace that is not known as a whole, proves nothing. */
+export function mayBeDeclared(account: string, snapshot: DesiredSnapshot): boolean {
+  const [namespace = ''] = account.split('/');
+  return snapshot.unusable.has(accountKey(account)) || !isWholeIn(snapshot, namespace);
 }
 
 /** By `namespace/name`. If `names` is given, only these. */

@@ -31,7 +31,7 @@ import { AccountKeys, derivedKey, type AccountOrigin, type EnvironmentAccount } 
 import { accountApi } from './account-api.ts';
 import { SharedTransports } from './transports.ts';
 import { accountNotFound, accountSpecs, environmentKey, movedAccounts } from './account-specs.ts';
-import type { WantedAccount } from './account-specs.ts';
+import { mayBeDeclared, type WantedAccount } from './account-specs.ts';
 import { IdentityWatch } from './identity-watch.ts';
 
 export interface AccountRegistryOptions {
@@ -141,9 +141,8 @@ export class AccountRegistry implements Accounts {
       if (!entry) continue;
       const next = wanted.get(name)?.origin.kind;
       if (next === entry.origin.kind) continue;
-      // An unusable document, or an incomplete snapshot, proves nothing. The environment replaces neither.
-      const isUnusable = snapshot.unusable.has(accountKey(name));
-      if (next !== 'document' && (isUnusable || !snapshot.complete)) {
+      // The environment replaces no such document.
+      if (next !== 'document' && mayBeDeclared(name, snapshot)) {
         wanted.delete(name);
         continue;
       }

@@ -39,8 +39,8 @@ export function watchedByStore({ source, store, onNoticed, ...options }: Watched
     const changed = changedKeys(snapshot, taken);
     const noticed =
       changed === 'all'
-        ? store.observe(storedObjects(snapshot), new Set(snapshot.unusable.keys()))
-        : store.observeChanges(changed, (key) => shownIn(snapshot, key));
+        ? store.observe(storedObjects(snapshot), new Set(snapshot.unusable.keys()), snapshot.unread)
+        : store.observeChanges(changed, (key) => shownIn(snapshot, key), snapshot.unread);
     onNoticed(await noticed);
     taken = snapshot;
   };

@@ -1,5 +1,6 @@
 /** Liveness and readiness of the manager. */
 import { entryOf } from '../reasons/index.ts';
+import type { DesiredSnapshot } from '../desired/index.ts';
 import type { AccountHandle, Controller } from '../engine/index.ts';
 import type { Impairment } from './impairments.ts';
 
@@ -7,6 +8,8 @@ export interface HealthCheck {
   readonly name: string;
   /** Undefined if healthy. */
   readonly problem: string | undefined;
+  /** What is worth to know, although it is healthy. */
+  readonly note?: string | undefined;
 }
 
 /** A manager that fails one of these should be restarted. */
@@ -28,9 +31,11 @@ export function stateChecks(impairments: readonly Impairment[]): HealthCheck[] {
 export function sourceChecks(
   controller: Controller | undefined,
   impairments: readonly Impairment[],
+  { unread }: Pick<DesiredSnapshot, 'unread'> = {},
 ): HealthCheck[] {
   const unreadable = impairments.find(({ cause }) => cause === 'SourceUnreadable')?.message;
-  return [{ name: 'source', problem: controller ? unreadable : 'has not been read yet' }];
+  const note = unread?.size ? `these namespaces can't be read: ${[...unread].sort().join(', ')}` : undefined;
+  return [{ name: 'source', problem: controller ? unreadable : 'has not been read yet', note }];
 }
 
 /**

@@ -159,7 +159,7 @@ export class Manager {
    * of that Account.
    */
   get sourceReadiness(): readonly HealthCheck[] {
-    return sourceChecks(this.#controller, this.impairments);
+    return sourceChecks(this.#controller, this.impairments, this.snapshot);
   }
 
   /** What keeps it from working on all of its fleet now. */

@@ -24,6 +24,7 @@ import { bookkeepingOf, isPinIn, isWritten, readBookkeeping, type Bookkeeping } 
 import { ClusterRevisions } from './cluster-revisions.ts';
 import {
   ObjectGone,
+  OlderObjects,
   Turns,
   attempts,
   conflictBackoff,
@@ -58,8 +59,7 @@ export class ClusterStore extends MemoryStore {
   readonly #vanished: ObjectRecord[] = [];
   /** Their sequence is higher than expected. They are rechecked, since our own write may be the reason. */
   readonly #ahead = new Set<ObjectKey>();
-  /** Objects that may be older than this process: all at first, then those unusable in the first snapshot. */
-  #older: ReadonlySet<ObjectKey> | 'all' = 'all';
+  readonly #older = new OlderObjects();
 
   constructor(options: ClusterStoreOptions) {
     super({ ...options.identity, ownerConfirmed: true }, [], []);
@@ -68,11 +68,15 @@ export class ClusterStore extends MemoryStore {
   }
 
   /** Takes in a snapshot: `objects` are all that exist. Of those in `unusable`, nothing more is known. */
-  async observe(objects: Iterable<StoredObject>, unusable: ReadonlySet<ObjectKey>): Promise<Noticed> {
+  async observe(
+    objects: Iterable<StoredObject>,
+    unusable: ReadonlySet<ObjectKey>,
+    unread?: ReadonlySet<string>,
+  ): Promise<Noticed> {
     const shown = new Map(Array.from(objects, (object) => [object.key, object]));
     const shownOf = (key: ObjectKey) => shown.get(key) ?? (unusable.has(key) ? 'unusable' : undefined);
-    const noticed = await this.observeChanges([...shown.keys(), ...this.#known.keys()], shownOf);
-    if (this.#older === 'all') this.#older = new Set(unusable);
+    const noticed = await this.observeChanges([...shown.keys(), ...this.#known.keys()], shownOf, unread);
+    this.#older.begin(unusable);
     return noticed;
   }
 
@@ -80,6 +84,7 @@ export class ClusterStore extends MemoryStore {
   async observeChanges(
     changed: Iterable<ObjectKey>,
     shownOf: (key: ObjectKey) => StoredObject | 'unusable' | undefined,
+    unread?: ReadonlySet<string>,
   ): Promise<Noticed> {
     const tampered: ObjectKey[] = [];
     for (const key of new Set([...changed, ...this.#ahead])) {
@@ -87,6 +92,7 @@ export class ClusterStore extends MemoryStore {
       this.#ahead.delete(key);
       if (shown !== 'unusable' && (await this.#see(key, shown))) tampered.push(key);
     }
+    this.#older.unread = unread;
     return { tampered, vanished: this.#vanished.splice(0) };
   }
 
@@ -193,8 +199,7 @@ export class ClusterStore extends MemoryStore {
   async #load(object: StoredObject): Promise<void> {
     const { key, uid, status, finalizers } = object;
     // A new object has no owner yet. If it has the finalizer, it was copied together with it.
-    const isOlder = this.#older === 'all' || this.#older.has(key);
-    const isFinalized = isOlder && finalizers.includes(cleanupFinalizer);
+    const isFinalized = this.#older.mayHave(key) && finalizers.includes(cleanupFinalizer);
     const kept = readBookkeeping(key, uid, status, this.digestKey, isFinalized);
     if (kept.standing === 'newer') throw writtenByLaterVersion(key);
     // First: a fleet that is known without its revisions would take its template for a new one.

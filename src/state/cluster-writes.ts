@@ -1,7 +1,7 @@
 /** Of the store of a cluster: what it is given, how a failed write is understood, and which objects need the finalizer. */
 import { UserError, type Clock, type DigestKey, type Random } from '../base/index.ts';
 import { KubernetesError, type KubernetesApi } from '../kubernetes/index.ts';
-import { accountNamed, stateTraitsOf, type ObjectKey } from '../resources/index.ts';
+import { accountNamed, parseObjectKey, stateTraitsOf, type ObjectKey } from '../resources/index.ts';
 import type { Bookkeeping } from './bookkeeping.ts';
 import type { RevisionsApi } from './cluster-revisions.ts';
 import type { Intent, ObjectRecord } from './records.ts';
@@ -92,5 +92,23 @@ export class Turns {
     return turn.finally(() => {
       if (this.#last.get(key) === turn) this.#last.delete(key);
     });
+  }
+}
+
+/** Which objects may be older than this process: all at first, then those that the first snapshot could not read. */
+export class OlderObjects {
+  #keys: ReadonlySet<ObjectKey> | 'all' = 'all';
+  /** The namespaces that the last snapshot did not know as a whole. */
+  unread: ReadonlySet<string> | undefined;
+
+  /** Called after each snapshot that has all objects. */
+  begin(unusable: ReadonlySet<ObjectKey>): void {
+    if (this.#keys === 'all') this.#keys = new Set(unusable);
+  }
+
+  mayHave(key: ObjectKey): boolean {
+    return (
+      this.#keys === 'all' || this.#keys.has(key) || this.unread?.has(parseObjectKey(key).namespace) === true
+    );
   }
 }

@@ -51,8 +51,8 @@ export class MemoryCluster implements KubernetesApi {
   readonly writes: string[] = [];
   /** The most `get` requests that were under way at once. */
   busiest = 0;
-  /** What a request is refused with; its name is e.g. `get secrets/default/key` or `list jobs`. */
-  fault: (request: string) => KubernetesError | undefined = () => undefined;
+  /** What a request is refused with; its name is e.g. `get secrets/default/key` or `list jobs`, `namespace` is that of a list or watch. */
+  fault: (request: string, namespace?: string) => KubernetesError | undefined = () => undefined;
   /** Held back until it resolves. */
   delay: (request: string) => Promise<void> | undefined = () => undefined;
   readonly #objects = new Map<string, KubernetesObject>();
@@ -100,7 +100,7 @@ export class MemoryCluster implements KubernetesApi {
   }
 
   async list(type: ResourceType, scope: Scope): Promise<ListPage> {
-    await this.#request(`list ${type.plural}`);
+    await this.#request(`list ${type.plural}`, scope.namespace);
     const items = [...this.#objects.entries()]
       .filter(([key]) =>
         key.startsWith(`${type.plural}/${scope.namespace === undefined ? '' : `${scope.namespace}/`}`),
@@ -129,7 +129,7 @@ export class MemoryCluster implements KubernetesApi {
         const isNewer = Number(object.metadata.resourceVersion) > Number(scope.resourceVersion);
         if (key.startsWith(`${type.plural}/`) && isNewer) listener({ type: 'MODIFIED', object });
       }
-      await this.#request(`watch ${type.plural}`);
+      await this.#request(`watch ${type.plural}`, scope.namespace);
       while (!signal.aborted) {
         for (const event of events.splice(0)) {
           const isOurs =
@@ -195,9 +195,9 @@ export class MemoryCluster implements KubernetesApi {
 
   async close(): Promise<void> {}
 
-  async #request(name: string): Promise<void> {
+  async #request(name: string, namespace?: string): Promise<void> {
     await this.delay(name);
-    const fault = this.fault(name);
+    const fault = this.fault(name, namespace);
     if (fault) throw fault;
   }
 

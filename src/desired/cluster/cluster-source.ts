@@ -2,8 +2,8 @@
  * A Kubernetes API as the source of desired state. It has one reflector for each kind and namespace, and reads the Secrets
  * and ConfigMaps that objects refer to with `get`.
  *
- * States: **new** → `start`: reflectors list → **syncing**: every kind is listed, Secrets and ConfigMaps are being read →
- * **watching** → `stop` → **stopped**.
+ * States: **new** → `start`: reflectors list → **syncing**: every kind is listed (`cluster-scopes.ts`), Secrets and ConfigMaps are
+ * being read → **watching** → `stop` → **stopped**.
  *
  * - The first snapshot is made when everything has been read. Secrets and ConfigMaps have 30 s for that.
  * - While watching, a change makes a new snapshot 50 ms later, with all changes until then. A change is one of an object,
@@ -26,6 +26,7 @@ import { Reflector, type Change, type KubernetesApi } from '../../kubernetes/ind
 import {
   managedKinds,
   objectKey,
+  parseObjectKey,
   resourceTypes,
   type ManagedKind,
   type ObjectKey,
@@ -33,6 +34,7 @@ import {
 import type { Logger, Metrics } from '../../telemetry/index.ts';
 import { ClusterData } from './cluster-data.ts';
 import { isEdit, readClusterObject } from './cluster-object.ts';
+import { ClusterScopes, type Blindness, type Watched } from './cluster-scopes.ts';
 import { DataUsers } from '../references.ts';
 import { ShardedEntries, type Shard } from './cluster-shard.ts';
 import { limits } from '../limits.ts';
@@ -66,12 +68,6 @@ export function createClusterSource(options: ClusterSourceOptions): ClusterDesir
   return new ClusterSource(options);
 }
 
-interface Watched {
-  readonly kind: ManagedKind;
-  readonly namespace: string | undefined;
-  readonly reflector: Reflector;
-}
-
 export interface ClusterDesiredSource extends DesiredSource {
   /** Lists everything again. Resolves when the snapshot that shows it has been published. */
   readAnew(): Promise<void>;
@@ -80,7 +76,7 @@ export interface ClusterDesiredSource extends DesiredSource {
 class ClusterSource implements ClusterDesiredSource {
   readonly description: string;
   readonly #options: ClusterSourceOptions;
-  readonly #watched: readonly Watched[];
+  readonly #scopes: ClusterScopes;
   readonly #data: ClusterData;
   readonly #stopping = new AbortController();
   readonly #entries: ShardedEntries;
@@ -110,14 +106,18 @@ class ClusterSource implements ClusterDesiredSource {
     this.#entries = new ShardedEntries(options.shard);
     this.#data = new ClusterData({ api, clock, random, logger, onChange: () => this.#touch() });
     const scopes = namespaces.length === 0 ? [undefined] : namespaces;
-    this.#watched = managedKinds.flatMap((kind) => scopes.map((scope) => this.#watch(kind, scope)));
+    const watched = managedKinds.flatMap((kind) => scopes.map((scope) => this.#watch(kind, scope)));
+    this.#scopes = new ClusterScopes(watched, { clock, logger, signal: this.#stopping.signal });
   }
 
   async start(onChange: (snapshot: DesiredSnapshot) => void): Promise<DesiredSnapshot> {
     invariant(this.#state === 'new', 'a source is started once');
     this.#state = 'syncing';
     this.#onChange = onChange;
-    for (const { reflector } of this.#watched) reflector.start();
+    for (const { reflector } of this.#scopes.watched) {
+      reflector.start();
+      void reflector.whenSynced().then(() => this.#touch());
+    }
     await this.#untilListed();
     await this.#untilRead(firstReadsMs);
     const snapshot = this.#assemble();
@@ -130,7 +130,7 @@ class ClusterSource implements ClusterDesiredSource {
   }
 
   async readAnew(): Promise<void> {
-    await Promise.all(this.#watched.map(({ reflector }) => reflector.relist()));
+    await this.#scopes.relist();
     this.#touch();
     await this.#making;
   }
@@ -140,18 +140,19 @@ class ClusterSource implements ClusterDesiredSource {
     this.#review?.cancel();
     this.#stopping.abort();
     this.#data.stop();
-    await Promise.all(this.#watched.map(({ reflector }) => reflector.stop()));
+    await Promise.all(this.#scopes.watched.map(({ reflector }) => reflector.stop()));
   }
 
   async #untilListed(): Promise<void> {
     const { clock, giveUpAfterMs, api } = this.#options;
-    const listed = Promise.all(this.#watched.map(({ reflector }) => reflector.whenSynced()));
     if (giveUpAfterMs === undefined) {
-      await listed;
+      await this.#scopes.untilListed();
       return;
     }
+    const { watched } = this.#scopes;
+    const listed = Promise.all(watched.map(({ reflector }) => reflector.whenSynced()));
     await Promise.race([listed, sleep(clock, giveUpAfterMs, this.#stopping.signal)]);
-    const missing = this.#watched.find(({ reflector }) => !reflector.hasSynced);
+    const missing = watched.find(({ reflector }) => !reflector.hasSynced);
     if (!missing || this.#stopping.signal.aborted) return;
     const { plural } = resourceTypes[missing.kind];
     const why = missing.reflector.problem ?? 'no answer';
@@ -227,8 +228,7 @@ class ClusterSource implements ClusterDesiredSource {
   /** The last snapshot with the changes since then. */
   #assemble(): DesiredSnapshot {
     const before = this.#snapshot;
-    const changed = [...this.#changed].map((key) => [key, this.#entries.shown(key)] as const);
-    this.#changed = new Set();
+    const changed = this.#takeChanged().map((key) => [key, this.#entries.shown(key)] as const);
     const objects = changed.map(
       ([key, entry]) => [key, entry?.read.is === 'object' ? entry.read.object : undefined] as const,
     );
@@ -249,20 +249,30 @@ class ClusterSource implements ClusterDesiredSource {
     return { ...next, ...this.#problems(next) };
   }
 
+  /** Those of namespaces that are not shown wait. */
+  #takeChanged(): ObjectKey[] {
+    const isShown = (key: ObjectKey) => this.#scopes.isShown(parseObjectKey(key).namespace);
+    const { true: shown = [], false: waiting = [] } = Object.groupBy(
+      this.#changed,
+      (key) => `${isShown(key)}`,
+    );
+    this.#changed = new Set(waiting);
+    return shown;
+  }
+
   /** The previous lists, if nothing of them has changed. */
-  #problems({ unusable }: Pick<DesiredSnapshot, 'unusable'>): Pick<DesiredSnapshot, 'problems' | 'complete'> {
+  #problems({ unusable }: Pick<DesiredSnapshot, 'unusable'>): Blindness {
     const before = this.#snapshot;
     const ofData = this.#data.problems();
-    const blind = this.#watched.flatMap((watched) => blindProblem(watched) ?? []);
-    const complete = blind.length === 0;
+    const { problems: blind, ...known } = this.#scopes.blindness();
     const isAsBefore =
       before?.unusable === unusable &&
       ofData === this.#reported.ofData &&
       sameValue(blind, this.#reported.blind);
     this.#reported = { ofData, blind };
-    if (isAsBefore) return { problems: before.problems, complete };
+    if (isAsBefore) return { problems: before.problems, ...known };
     const problems = [...[...unusable.values()].flat(), ...ofData, ...blind];
-    return { problems: bounded(problems.sort(compareProblems), this.description), complete };
+    return { problems: bounded(problems.sort(compareProblems), this.description), ...known };
   }
 
   /** A silent watch sends no event, so this is checked periodically. */
@@ -272,20 +282,6 @@ class ClusterSource implements ClusterDesiredSource {
       this.#touch();
     });
   }
-}
-
-/** A watch that was silent for too long may have missed changes. A kind that was not listed is unknown. */
-function blindProblem({ kind, namespace, reflector }: Watched): Problem | undefined {
-  if (reflector.hasSynced && reflector.problem === undefined) return undefined;
-  const { plural } = resourceTypes[kind];
-  return {
-    file: namespace === undefined ? plural : `${plural}/${namespace}`,
-    line: undefined,
-    path: undefined,
-    message: 'the Kubernetes API has been silent about them for minutes; their last known state is used',
-    remedy: 'check that it answers, and that fleetkeeper may list and watch them',
-    key: undefined,
-  };
 }
 
 /** The first problems, and the number of others. */

@@ -13,7 +13,7 @@
  * In addition, the parts of the source that lack objects or have an engaged brake are judged. They are few.
  */
 import { sameValue, type Clock } from '../../base/index.ts';
-import { changedKeys, type DesiredObject, type DesiredSnapshot } from '../../desired/index.ts';
+import { changedKeys, isWholeIn, type DesiredObject, type DesiredSnapshot } from '../../desired/index.ts';
 import { derivedUid, type Gate } from '../plan/index.ts';
 import {
   accountPlaceOf,
@@ -91,7 +91,7 @@ export class Admission {
     }
     const judged = this.#judge(snapshot);
     const harmless = [...this.#standings.harmless]
-      .filter((key) => this.#isSelected(key))
+      .filter((key) => this.#isSelected(key) && isKnown(key, snapshot))
       .flatMap((key) => store.record(key) ?? []);
     for (const record of [...harmless, ...[...judged.values()].flatMap(({ gone }) => gone)]) {
       const askedAt = snapshot.objects.get(record.key)?.cluster?.deletionRequestedAt;
@@ -156,7 +156,7 @@ export class Admission {
       this.#gates.set(name, gate);
       const isAllowed = () => massChangeAllowed(snapshot, name === wholeSource ? undefined : name);
       const part = { live, missing, isWholeKind, isUnderWay, protectedPairs: this.#protectedPairs(missing) };
-      const found = gate.judge(part, snapshot, clock.monotonicMs(), isAllowed);
+      const found = gate.judge(part, shownFor(name, snapshot), clock.monotonicMs(), isAllowed);
       judged.set(name, { ...found, gone: found.gone.filter(({ key }) => this.#isSelected(key)) });
     }
     return judged;
@@ -287,6 +287,16 @@ function marksOf(
 /** What can be lost separately: a team's namespace proves nothing about another one. */
 function partOf(key: ObjectKey, { cluster }: DesiredSnapshot): string {
   return cluster ? parseObjectKey(key).namespace : wholeSource;
+}
+
+/** For a namespace that is not known as a whole, the snapshot is not complete. */
+function shownFor(part: string, snapshot: DesiredSnapshot): DesiredSnapshot {
+  return part === wholeSource ? snapshot : { ...snapshot, complete: isWholeIn(snapshot, part) };
+}
+
+/** It is shown, or would be if it existed. */
+function isKnown(key: ObjectKey, { objects, unread }: DesiredSnapshot): boolean {
+  return objects.has(key) || unread?.has(parseObjectKey(key).namespace) !== true;
 }
 
 function longest(delaysMs: readonly (number | undefined)[]): number | undefined {

@@ -3,6 +3,7 @@ import { onTestFinished } from 'vitest';
 import { systemRandom } from '../../../src/base/index.ts';
 import {
   createClusterSource,
+  type ClusterDesiredSource,
   type ClusterSourceOptions,
   type DesiredObject,
   type DesiredSnapshot,
@@ -18,6 +19,7 @@ export class WatchedCluster {
   readonly log: string[] = [];
   /** Objects of which only the status moved. */
   readonly statuses: string[] = [];
+  source: ClusterDesiredSource | undefined;
 
   get latest(): DesiredSnapshot {
     const latest = this.snapshots.at(-1);
@@ -44,6 +46,7 @@ export class WatchedCluster {
       onStatus: (key) => this.statuses.push(key),
       ...options,
     });
+    this.source = source;
     onTestFinished(() => source.stop());
     const starting = source.start((snapshot) => this.snapshots.push(snapshot));
     starting.then((first) => this.snapshots.unshift(first)).catch(() => {});

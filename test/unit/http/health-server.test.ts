@@ -32,6 +32,14 @@ test('with ?verbose each check is named', async () => {
   expect([statusCode, body]).toEqual([200, '[+]source ok\nreadyz check passed\n']);
 });
 
+test('what does not keep it from being ready is noted with ?verbose', async () => {
+  const noted = { ...well, note: "these namespaces can't be read: lab" };
+  expect((await get('/readyz', [noted])).body).toBe('ok\n');
+  expect((await get('/readyz?verbose', [noted])).body).toBe(
+    "[+]source ok: these namespaces can't be read: lab\nreadyz check passed\n",
+  );
+});
+
 test('when something is wrong, each check is named, with what is wrong', async () => {
   const { statusCode, body } = await get('/healthz', [well, ill]);
   expect(statusCode).toBe(503);

@@ -352,6 +352,19 @@ describe('how a Job stands', () => {
     expect(world.jobs.answer('default', 'epoch')).toBe('finished');
   });
 
+  test('of a namespace that can not be listed is unknown, and others are seen to', async () => {
+    const world = new World({ namespaces: ['default', 'lab'] });
+    world.cluster.fault = (_request, namespace) =>
+      namespace === 'lab' ? new KubernetesError('forbidden', { status: 403 }) : undefined;
+    world.putJob();
+    world.jobs.answer('default', 'epoch');
+    world.jobs.answer('lab', 'epoch');
+    await world.start();
+    expect(world.task()).toBeDefined();
+    expect(world.heard).toEqual(['epoch running']);
+    expect(world.jobs.answer('lab', 'epoch')).toBe('unknown');
+  });
+
   test('is not gone as long as Jobs could not be listed', async () => {
     const world = new World();
     world.cluster.fault = (request) =>

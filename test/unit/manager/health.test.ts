@@ -57,6 +57,13 @@ test('a folder that does not answer a reading for more than a minute makes a man
   expect(sourceChecks({ alive: true } as never, impairments.examine())[0]?.problem).toContain('for 70 s');
 });
 
+test('a namespace that can not be read leaves an operator ready, and is named', () => {
+  const unread = new Set(['lab', 'attic']);
+  expect(sourceChecks({ alive: true } as never, [], { unread })).toEqual([
+    { name: 'source', problem: undefined, note: "these namespaces can't be read: attic, lab" },
+  ]);
+});
+
 test('what impairs a manager is logged once when it comes, and when it ends, with nobody who asks', async () => {
   const facts: { diskFailure?: string | undefined } = {};
   const { clock, logged, impairments } = watched(facts);

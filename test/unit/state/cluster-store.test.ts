@@ -313,6 +313,13 @@ describe('an object whose status was wiped while no process ran', () => {
     expect((await known()).creationInDoubt).toEqual({ idempotencyKey: 'uid-1' });
   });
 
+  test('may have had one, when its namespace could not be read at first', async () => {
+    cluster.add(trainer, 'uid-1');
+    cluster.edit(trainer, ({ metadata }) => void metadata.finalizers.push(cleanupFinalizer));
+    await store.observe([], new Set(), new Set(['default']));
+    expect((await known()).creationInDoubt).toEqual({ idempotencyKey: 'uid-1' });
+  });
+
   test('keeps that doubt over the next restarts', async () => {
     await store.saveIntent(intentOf(trainer, 'key-1'), await known());
     await wiped({});

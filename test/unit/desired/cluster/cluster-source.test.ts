@@ -250,6 +250,97 @@ describe('a Kubernetes API that has fallen silent', () => {
   });
 });
 
+describe('one of several namespaces', () => {
+  const namespaces = ['shop', 'lab', 'empty'];
+  const shop = 'ContainerService/shop/web';
+  const lab = 'ContainerService/lab/web';
+  const forbidden = new KubernetesError('accounts is forbidden', { status: 403 });
+
+  function fill(cluster: WatchedCluster['cluster']): void {
+    for (const namespace of ['shop', 'lab']) putService(cluster, 'web', {}, { namespace });
+  }
+
+  const inLab = (_request: string, namespace?: string): boolean => namespace === 'lab';
+
+  function forbid({ cluster }: WatchedCluster, what = inLab): void {
+    cluster.fault = (request, namespace) => (what(request, namespace) ? forbidden : undefined);
+  }
+
+  test('in which one kind can not be listed is left out and reported, and the others are shown', async () => {
+    const world = new WatchedCluster();
+    fill(world.cluster);
+    forbid(world, (request, namespace) => request === 'list accounts' && namespace === 'lab');
+    void world.start({ namespaces });
+    await world.clock.advance(4000);
+    expect(world.snapshots).toEqual([]);
+    await world.clock.advance(2000);
+    expect([...world.latest.objects.keys()]).toEqual([shop]);
+    expect(world.latest).toMatchObject({ complete: true, unread: new Set(['lab']) });
+    expect(world.latest.problems.map(formatProblem)).toEqual([
+      expect.stringMatching(/^accounts\/lab: they could not be listed: accounts is forbidden; /),
+    ]);
+    expect(world.log.filter((line) => line.includes('its objects are left alone'))).toHaveLength(1);
+  });
+
+  test('joins when it can be read, also without any object', async () => {
+    const world = new WatchedCluster();
+    fill(world.cluster);
+    forbid(world, (_request, namespace) => namespace !== 'shop');
+    void world.start({ namespaces });
+    await world.clock.advance(6000);
+    expect(world.latest.unread).toEqual(new Set(['lab', 'empty']));
+    forbid(world, () => false);
+    await world.clock.advance(60_000);
+    expect([...world.latest.objects.keys()].sort()).toEqual([lab, shop]);
+    expect(world.latest).toMatchObject({ complete: true, unread: new Set(), problems: [] });
+  });
+
+  test('is waited for as long as none can be read', async () => {
+    const world = new WatchedCluster();
+    fill(world.cluster);
+    forbid(world, () => true);
+    void world.start({ namespaces });
+    await world.clock.advance(300_000);
+    expect(world.snapshots).toEqual([]);
+  });
+
+  test('that only answers slowly is waited for longer than one that fails', async () => {
+    const world = new WatchedCluster();
+    fill(world.cluster);
+    const slow = Promise.withResolvers<void>();
+    world.cluster.delay = (request) => (request === 'list accounts' ? slow.promise : undefined);
+    void world.start({ namespaces });
+    await world.clock.advance(30_000);
+    expect(world.snapshots).toEqual([]);
+    slow.resolve();
+    await world.clock.advance(0);
+    expect(world.latest.objects.size).toBe(2);
+  });
+
+  test('that falls silent keeps its last known state, and the others are complete', async () => {
+    const world = await WatchedCluster.with(fill, { namespaces });
+    forbid(world);
+    // Every kind has been listed anew by then.
+    await world.clock.advance(670_000);
+    expect([...world.latest.objects.keys()].sort()).toEqual([lab, shop]);
+    expect(world.latest).toMatchObject({ complete: true, unread: new Set(['lab']) });
+    world.cluster.drop('ContainerService', 'web', 'shop');
+    await world.settle();
+    expect([...world.latest.objects.keys()]).toEqual([lab]);
+  });
+
+  test('that can not be read is not waited for when everything is read anew', async () => {
+    const world = await WatchedCluster.with(fill, { namespaces });
+    forbid(world);
+    let isDone = false;
+    void world.source?.readAnew().then(() => (isDone = true));
+    await world.clock.advance(3000);
+    expect(isDone).toBe(false);
+    await world.clock.advance(4000);
+    expect(isDone).toBe(true);
+  });
+});
+
 describe('a shard', () => {
   const accounts = Array.from({ length: 20 }, (_, index) => `account-${index}`);
 

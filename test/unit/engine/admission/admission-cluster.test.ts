@@ -61,8 +61,8 @@ function snapshotOf(services: Readonly<Record<string, Shown>>): DesiredSnapshot 
   return { ...folder, objects: desiredObjects(objects), cluster: VersionedMap.of() };
 }
 
-async function admit(services: Readonly<Record<string, Shown>>) {
-  const snapshot = snapshotOf(services);
+async function admit(services: Readonly<Record<string, Shown>>, unread: readonly string[] = []) {
+  const snapshot = { ...snapshotOf(services), unread: new Set(unread) };
   const shown = [...snapshot.objects.values()].flatMap(({ key, cluster }) =>
     cluster ? [{ key, ...cluster }] : [],
   );
@@ -209,6 +209,22 @@ describe('the brake', () => {
     }
     const { brakes, changed } = await admit({ ...many(20), ...many(6, { deleted: true }) });
     expect([brakes.size, changed.length]).toEqual([0, 6]);
+  });
+
+  test('of a namespace that can not be read is not needed: nothing in it counts as removed', async () => {
+    await provision({ 'lab/web': {}, 'lab/db': {}, 'shop/web': {}, 'shop/db': {} });
+    const deleted = {
+      'lab/web': {},
+      'lab/db': { deleted: true },
+      'shop/web': {},
+      'shop/db': { deleted: true },
+    } as const;
+    const { changed, lingering } = await admit(deleted, ['lab']);
+    expect(changed).toEqual(['ContainerService/shop/db']);
+    expect([...lingering].map(([key, { reason }]) => [key, reason])).toEqual([
+      ['ContainerService/lab/db', 'SourceIncomplete'],
+    ]);
+    expect((await admit(deleted)).changed).toEqual(['ContainerService/lab/db']);
   });
 
   test('lets a few go', async () => {
