@@ -26,6 +26,7 @@ export {
 export type * from './held.ts';
 export type { KeptRegistration } from './activity-registrations.ts';
 export type { MarkHolder, Marks } from './fleet/marks.ts';
+export { shownTo } from './observation/claims.ts';
 export { conflict, identify, markIndex, type Identity, type Observed } from './observation/observe.ts';
 export type { RecordedMutation } from './mutation/index.ts';
 export { quotasOf } from './money/quotas.ts';

@@ -178,6 +178,7 @@ export class ModelFleet {
       holderOf: () => undefined,
       others: () => [],
       needsKey: false,
+      inCluster: false,
     };
     return identify(identity, this.api.services, serviceMarks);
   }
@@ -293,6 +294,7 @@ export class ModelFleet {
       holderOf: () => undefined,
       others: () => [],
       needsKey: false,
+      inCluster: false,
     };
     const observation = confirmed(identify(identity, volumes, volumeMarks).observation);
     const id = observation.kind === 'present' ? observation.value.serviceId : undefined;

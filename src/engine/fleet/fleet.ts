@@ -260,6 +260,7 @@ export class Fleet {
       holderOf: (id: string) => this.store.recordOf(id)?.key,
       others: (mark: string, markOf: MarkOf) =>
         this.#markHolders.others(record.key, mark, markOf).flatMap((key) => this.store.record(key) ?? []),
+      inCluster: this.snapshot.cluster !== undefined,
       needsKey: this.snapshot.cluster !== undefined && !(account && this.acceptsBookkeeping(record, account)),
     };
   }

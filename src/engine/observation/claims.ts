@@ -12,7 +12,7 @@
  * | - in a cluster                                                       | the same, until an operator accepts its bookkeeping: the key outlasts objects there |
  * | - in a folder                                                        | has it, when the owner is confirmed (`--owner`) |
  */
-import { annotations, type ObjectKey } from '../../resources/index.ts';
+import { annotations, parseObjectKey, type ObjectKey } from '../../resources/index.ts';
 import type { ObjectRecord } from '../../state/index.ts';
 import type { MarkOf } from '../fleet/mark-holders.ts';
 import type { Marks, MarkHolder } from '../fleet/marks.ts';
@@ -25,6 +25,8 @@ export interface Claimant extends MarkHolder {
   readonly others: (mark: string, markOf: MarkOf) => readonly ObjectRecord[];
   /** A thing with a short mark has to prove that this state's key made it. */
   readonly needsKey: boolean;
+  /** Who reads the object's messages may not read the objects of other namespaces. */
+  readonly inCluster: boolean;
 }
 
 export interface Refusal {
@@ -44,12 +46,12 @@ export function whyNotFound<Item extends Remote>(
 ): Refusal | undefined {
   const { record, owner, holderOf, needsKey } = claimant;
   const holder = holderOf(item.id);
-  if (holder !== undefined && holder !== record.key) return managedAs(item.id, holder);
+  if (holder !== undefined && holder !== record.key) return managedAs(claimant, item.id, holder);
   if (!marks.isShort || marks.byKey(item, claimant)) return undefined;
   const [rival] = claimant.others(marks.own(claimant), (other) => marks.own({ owner, record: other }));
   const unproven = `${item.id} carries the mark of this object, and it was made with another digest key`;
   if (rival) {
-    const message = `${unproven}. It may as well be that of ${rival.key}. Add \`adopt: {id: ${item.id}}\` to the document that it belongs to, or choose another name for one of them`;
+    const message = `${unproven}. It may as well be that of ${shownTo(claimant, rival.key)}. Add \`adopt: {id: ${item.id}}\` to the document that it belongs to, or choose another name for one of them`;
     return { reason: 'OwnershipUnproven', message };
   }
   if (!needsKey) return undefined;
@@ -70,12 +72,23 @@ export function whyNotAdopted<Item extends Remote>(
   const other = [...carried]
     .flatMap((mark) => claimant.others(mark, markOf))
     .find(({ externalId }) => externalId === undefined || externalId === item.id);
-  return other && managedAs(item.id, other.key);
+  return other && managedAs(claimant, item.id, other.key);
 }
 
-export function managedAs(id: string, key: ObjectKey): Refusal {
-  return {
-    reason: 'AdoptedTwice',
-    message: `${id} is already managed as ${key}; two documents can't manage one thing: remove one of them`,
-  };
+type Reader = Pick<Claimant, 'record' | 'inCluster'>;
+
+export function managedAs(reader: Reader, id: string, key: ObjectKey): Refusal {
+  const message = isSeenBy(reader, key)
+    ? `${id} is already managed as ${key}; two documents can't manage one thing: remove one of them`
+    : `${id} is already managed by an object of another namespace, and two can't manage one thing: remove this document, or the \`adopt\` in it`;
+  return { reason: 'AdoptedTwice', message };
+}
+
+/** The other object, as the reader of this one's messages may know it. */
+export function shownTo(reader: Reader, key: ObjectKey): string {
+  return isSeenBy(reader, key) ? key : 'an object of another namespace';
+}
+
+function isSeenBy({ record, inCluster }: Reader, key: ObjectKey): boolean {
+  return !inCluster || parseObjectKey(key).namespace === parseObjectKey(record.key).namespace;
 }

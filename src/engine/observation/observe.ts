@@ -88,7 +88,7 @@ export function identify<Item extends Remote>(
     );
   }
   if (adoptId !== undefined && identity.takenBy !== undefined) {
-    return refused(managedAs(adoptId, identity.takenBy));
+    return refused(managedAs(identity, adoptId, identity.takenBy));
   }
   if (adoptId !== undefined) {
     const item = items.get(adoptId);

@@ -2,7 +2,7 @@
 import type { wire } from '../../api/index.ts';
 import type { AccountSnapshot } from '../../observed/index.ts';
 import { parseBeacon, readTemplateMark, type Owner } from '../../engine/plan/index.ts';
-import { conflict, identify, type Identity, type Marks, type Observed } from '../../engine/index.ts';
+import { conflict, identify, shownTo, type Identity, type Marks, type Observed } from '../../engine/index.ts';
 import { shownRepository, type ObjectKey } from '../../resources/index.ts';
 
 export const registryMarks: Marks<wire.Registry> = {
@@ -43,7 +43,7 @@ export function identifyRegistry(
   if (holder !== undefined && holder !== identity.record.key) {
     return conflict(
       'AlreadyExists',
-      `access to ${repository} is managed as ${holder} already, and an account has it once; remove one of the documents`,
+      `access to ${repository} is managed as ${shownTo(identity, holder)} already, and an account has it once; remove one of the documents`,
     );
   }
   if (isAwaited || stateLost) {

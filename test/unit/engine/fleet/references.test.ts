@@ -304,6 +304,7 @@ describe('which template is ours', () => {
       holderOf: () => undefined,
       others: () => [],
       needsKey: false,
+      inCluster: false,
     };
     return identify(identity, new Map(items.map((item) => [item.id, item])), templateMarks).observation;
   };
@@ -351,6 +352,7 @@ describe('which registry is ours', () => {
       holderOf: () => undefined,
       others: () => [],
       needsKey: false,
+      inCluster: false,
     };
     const map = new Map(items.map((item) => [item.id, item]));
     const { observation, found } = identifyRegistry(identity, map, repository, {

@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import { whyNotAdopted, whyNotFound, type Claimant } from '../../../../src/engine/observation/claims.ts';
 import { volumeMark } from '../../../../src/engine/plan/index.ts';
 import { volumeMarks } from '../../../../src/kinds/storage-volume/marks.ts';
-import { objectKey } from '../../../../src/resources/index.ts';
+import { objectKey, type ObjectKey } from '../../../../src/resources/index.ts';
 import { aRecord, aVolume, anOwner, owner, volumeKey } from '../../../support/plan.ts';
 
 const record = aRecord(volumeKey);
@@ -12,8 +12,30 @@ const anotherKey = anOwner('lab', 8);
 const ours = aVolume({ name: `dataset${volumeMark(owner, record.uid)}` });
 const ofAnotherKey = aVolume({ name: `dataset${volumeMark(anotherKey, record.uid)}` });
 
+/** What a person reads. */
+function messageFor(holder: ObjectKey, more: Partial<Claimant>): string {
+  const claimant = {
+    record,
+    owner,
+    others: () => [],
+    needsKey: false,
+    inCluster: false,
+    ...more,
+    holderOf: () => holder,
+  };
+  return whyNotFound(claimant, ours, volumeMarks)?.message ?? '';
+}
+
 function refusal(volume = ours, more: Partial<Claimant> = {}): string | undefined {
-  const claimant = { record, owner, holderOf: () => undefined, others: () => [], needsKey: false, ...more };
+  const claimant = {
+    record,
+    owner,
+    holderOf: () => undefined,
+    others: () => [],
+    needsKey: false,
+    inCluster: false,
+    ...more,
+  };
   return whyNotFound(claimant, volume, volumeMarks)?.reason;
 }
 
@@ -34,10 +56,22 @@ test('what another object has is not found by any mark', () => {
   expect(refusal(ours, { holderOf: () => other.key })).toBe('AdoptedTwice');
 });
 
+test('in a cluster, an object of another namespace is not named', () => {
+  const neighbour = objectKey('StorageVolume', 'default', 'neighbour');
+  expect(messageFor(neighbour, { inCluster: true })).toContain(neighbour);
+  expect(messageFor(other.key, { inCluster: true })).toMatch(/by an object of another namespace/);
+  expect(messageFor(other.key, { inCluster: true })).not.toMatch(/evil|searched/);
+  expect(messageFor(other.key, {})).toContain(other.key);
+  const rival = { holderOf: () => undefined, others: () => [other], needsKey: false, inCluster: true };
+  const { message } = whyNotFound({ record, owner, ...rival }, ofAnotherKey, volumeMarks) ?? {};
+  expect(message).toMatch(/that of an object of another namespace/);
+  expect(message).not.toMatch(/evil|searched/);
+});
+
 test('what carries the mark of another object is adopted only if that has something else', () => {
   const adopted = (externalId: string | undefined) => {
     const others = () => [{ ...other, externalId }];
-    const claimant = { record, owner, holderOf: () => undefined, others, needsKey: false };
+    const claimant = { record, owner, holderOf: () => undefined, others, needsKey: false, inCluster: false };
     const theirs = aVolume({ name: `dataset${volumeMark(owner, other.uid)}` });
     return whyNotAdopted(claimant, theirs, volumeMarks)?.reason;
   };

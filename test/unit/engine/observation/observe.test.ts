@@ -51,6 +51,7 @@ function look(services: readonly wire.Service[], question: Question = {}): Obser
     holderOf: () => undefined,
     others: () => [],
     needsKey: false,
+    inCluster: false,
   };
   return identify(identity, new Map(services.map((service) => [service.id, service])), serviceMarks);
 }
@@ -167,6 +168,7 @@ test('a volume is told by the mark behind its name', () => {
       holderOf: () => undefined,
       others: () => [],
       needsKey: false,
+      inCluster: false,
     };
     return identify(identity, new Map(volumes.map((volume) => [volume.id, volume])), volumeMarks).observation;
   };
