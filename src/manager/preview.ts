@@ -12,6 +12,7 @@ import {
   type Step,
   type VariableChanges,
   type OwnedChange,
+  type Wait,
 } from '../engine/plan/index.ts';
 import { entryOf, type Reason } from '../reasons/index.ts';
 import type { PassResult } from '../engine/index.ts';
@@ -44,10 +45,7 @@ const groups: Partial<Record<ChangeAction, ChangeGroup>> = {
   leave: 'leave',
 };
 
-export interface Change {
-  readonly kind: string;
-  readonly namespace: string;
-  readonly name: string;
+export interface Change extends ObjectName {
   readonly action: ChangeAction;
   readonly reason: Reason;
   /** The change corrects drift: somebody else changed it, not the document. */
@@ -61,6 +59,8 @@ export interface Change {
   readonly disruptive?: true;
   /** The protection that it overrides. */
   readonly overrides?: string;
+  /** Tasks (`Kind/namespace/name`) whose release in this plan it waits for. */
+  readonly after?: readonly ObjectKey[];
   /** What it deletes holds data, which is deleted with it. */
   readonly destroysData?: true;
   /** Of a ServiceFleet: what becomes of its replicas. */
@@ -114,10 +114,7 @@ export interface ShownDifference {
 }
 
 /** A change that is not made now, and why. */
-export interface Held {
-  readonly kind: string;
-  readonly namespace: string;
-  readonly name: string;
+export interface Held extends ObjectName {
   readonly reason: Reason;
   readonly message: string;
   /** The actions that would be taken otherwise. */
@@ -128,10 +125,7 @@ export interface Held {
 }
 
 /** What is to be done is not known yet: an outcome or an observation is missing. */
-export interface Unclear {
-  readonly kind: string;
-  readonly namespace: string;
-  readonly name: string;
+export interface Unclear extends ObjectName {
   readonly reason: Reason;
   readonly message: string;
 }
@@ -249,7 +243,7 @@ export function summarise(
       waiting += 1;
     } else if (plan.kind === 'act') {
       for (const step of [plan.step, ...plan.later, ...follows]) changes.push(change(key, step));
-    } else if (plan.kind === 'wait' && awaited === 'change' && plan.steps.length > 0 && !stuck.has(key)) {
+    } else if (plan.kind === 'wait' && endsInPlan(plan) && !stuck.has(key)) {
       // It waits for another object of the fleet, which this plan changes.
       for (const step of [...plan.steps, ...follows]) changes.push(change(key, step));
     } else if (plan.kind === 'in-sync' && plan.differences.length === 0) {
@@ -283,6 +277,11 @@ export function summarise(
   };
 }
 
+/** Other changes of the plan end the wait, so its steps are done. */
+function endsInPlan({ reason, steps: [first] }: Wait): boolean {
+  return first !== undefined && (first.after !== undefined || entryOf(reason).inPlan === 'change');
+}
+
 function countsOf(changes: readonly Change[]): Readonly<Record<ChangeGroup, number>> {
   const count = (group: ChangeGroup) => changes.filter(({ action }) => groupOf(action) === group).length;
   return {
@@ -311,6 +310,7 @@ function change(key: ObjectKey, step: Step): Change {
     ...(step.cost ? { cost: changeCost(step.cost) } : {}),
     ...(step.disruptive ? { disruptive: true } : {}),
     ...(step.overrides === undefined ? {} : { overrides: step.overrides }),
+    ...(step.after ? { after: step.after } : {}),
     ...(step.destroysData ? { destroysData: true } : {}),
   };
 }

@@ -72,7 +72,10 @@ const plannedObject = z.strictObject({
   before,
   steps: z.array(step).describe('In their order.'),
   later: z.array(step).describe('What follows from `steps`, in later passes.'),
-  waits: z.string().optional().describe('Why the first step has to wait.'),
+  waits: z
+    .string()
+    .optional()
+    .describe('Why the first step has to wait. `Releasing`: for tasks that the same plan releases.'),
   cost: z
     .record(z.string(), z.json())
     .optional()

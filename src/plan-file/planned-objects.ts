@@ -163,7 +163,7 @@ function plannedObject(
     ...about,
     steps: steps.map(toStep),
     later: later.map(toStep),
-    ...(plan.kind === 'wait' ? { waits: plan.reason } : {}),
+    ...(plan.kind === 'wait' ? { waits: steps[0]?.after ? 'Releasing' : plan.reason } : {}),
     ...costOf([...steps, ...later]),
   };
 }

@@ -26,6 +26,7 @@ import type { SelectionFlags } from '../selection.ts';
 import { environmentAccount, type GivenAccount } from '../source.ts';
 import type { PolicyPlan, Rule } from '../../policy/index.ts';
 import { judgedResults } from './judged.ts';
+import { withReleases } from './releases.ts';
 import { managedThings, vanishedIn, withVanished, type Vanished } from './vanished.ts';
 import { withProgress } from '../output/progress.ts';
 
@@ -204,7 +205,7 @@ function concludedFrom(
   { whole, part, store, money }: Found,
 ): Promise<Omit<ObservedFleet, Later>> {
   const stuck = part ? waitingOutside(own, whole, part, store) : new Map<ObjectKey, PassResult>();
-  const shown = new Map([...own, ...stuck]);
+  const shown = withReleases(new Map([...own, ...stuck]), store);
   const conclusion = (found: Results) =>
     conclude(found, whole, part, new Set(stuck.keys()), money, environmentAccount(context));
   return judged(shown, conclusion, flags, store, context.clock.wallMs());

@@ -20,6 +20,7 @@ import {
 } from './beside-text.ts';
 import { code, htmlCode } from './markdown-text.ts';
 import {
+  afterText,
   costLine,
   costText,
   differenceLines,
@@ -168,13 +169,14 @@ function interrupts({ disruptive, replicas = [] }: Change): boolean {
 }
 
 function interruptionLine(change: Change): string {
-  const { action, overrides, destroysData, replicas = [] } = change;
+  const { action, after, overrides, destroysData, replicas = [] } = change;
   const touched = replicas.filter((replica) => replica.action !== 'create' && replica.action !== 'leave');
   const names = touched.slice(0, 10).map((replica) => `${replica.action} ${replica.name}`);
   const more = touched.length > names.length ? `, and ${touched.length - names.length} more` : '';
   const notes = [
     ...(names.length > 0 ? [code(`${names.join(', ')}${more}`, 500)] : []),
     ...(destroysData ? ['with its data'] : []),
+    ...(after === undefined ? [] : [code(afterText(after), 500)]),
     ...(overrides === undefined ? [] : [`although protected by ${code(overrides, 500)}`]),
   ];
   return `- ${code(identity(change))} **${action}**${notes.length > 0 ? `: ${notes.join(', ')}` : ''}`;

@@ -97,8 +97,20 @@ function renderChange(change: Change, { good, bad, busy, dim, strong }: Palette)
   const cost = change.cost ? `  ${costText(change.cost)}` : '';
   return [
     `${paint(sign.padStart(3))} ${strong(identity(change))}  ${paint(change.action)}${drift}  ${dim(change.reason)}${cost}`,
+    ...afterLines(change).map((text) => `      ${oneLine(text)}`),
     ...renderDifferences(change, change.action),
   ];
+}
+
+/** What the change waits for: other changes of the plan. */
+function afterLines({ after }: Change): string[] {
+  return after === undefined ? [] : [afterText(after)];
+}
+
+export function afterText(after: readonly ObjectKey[]): string {
+  const names = after.slice(0, mostNamed).map((key) => identity(parseObjectKey(key)));
+  const more = after.length > mostNamed ? `, and ${after.length - mostNamed} more` : '';
+  return `once ${names.join(', ')}${more} ${after.length === 1 ? 'is' : 'are'} released`;
 }
 
 function renderReplicas({ replicas = [] }: Change, colours: Palette): string[] {

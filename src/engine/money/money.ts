@@ -223,9 +223,10 @@ export class Money {
     return withCosts(plan, pass, (pricing) => this.cost(handle, pricing));
   }
 
-  /** What follows the plan of a preview and changes the cost. Nothing follows a plan that waits for more than other objects. */
+  /** What follows the plan of a preview and changes the cost. Nothing follows a plan that waits for more than other objects, or activities. */
   follows(handle: AccountHandle | undefined, pass: Pass, plan: Plan): readonly Step[] {
-    const isDone = plan.kind === 'act' || (plan.kind === 'wait' && entryOf(plan.reason).inPlan === 'change');
+    const mayEnd = plan.kind === 'wait' && (plan.activities || entryOf(plan.reason).inPlan === 'change');
+    const isDone = plan.kind === 'act' || mayEnd;
     const stop = handle && isDone && stopAfterCreation(plan, pass, (pricing) => this.cost(handle, pricing));
     return stop ? [stop] : [];
   }

@@ -5,6 +5,7 @@
  */
 import type { Action } from '../../actions/index.ts';
 import type { ReasonOf } from '../../reasons/index.ts';
+import type { ObjectKey } from '../../resources/index.ts';
 import type { HandledCommand, OwnerRevision } from '../../state/index.ts';
 import type { Cost } from './prices.ts';
 
@@ -74,6 +75,8 @@ export interface Wait extends Outstanding {
   readonly stalled?: true;
   /** The steps that would be taken without the wait. */
   readonly steps: readonly Step[];
+  /** Of what waits for activities and nothing else: their ids, as far as they are shown. */
+  readonly activities?: readonly (string | undefined)[];
 }
 
 /**
@@ -98,6 +101,8 @@ export interface Step {
   readonly disruptive: boolean;
   /** The protection that it overrides, because of `disruption: Always`. */
   readonly overrides?: string;
+  /** Tasks that the same plan releases. It waits for their activities and nothing else, so it follows. */
+  readonly after?: readonly ObjectKey[];
   /** What it deletes holds data, which is deleted with it. */
   readonly destroysData?: true;
   readonly differences: readonly Difference[];
@@ -194,9 +199,11 @@ export function waitFor(
     stalled?: true;
     steps?: readonly Step[];
     differences?: readonly Difference[];
+    activities?: NonNullable<Wait['activities']>;
   } = {},
 ): Wait {
   const { recheckAfterMs = recheckMs.progress, stalled, steps = [], differences = nothing } = rest;
+  const { activities } = rest;
   return {
     kind: 'wait',
     reason,
@@ -205,6 +212,7 @@ export function waitFor(
     steps,
     differences,
     ...(stalled ? { stalled } : {}),
+    ...(activities ? { activities } : {}),
   };
 }
 

@@ -66,17 +66,21 @@ export function disruptionObstacle(
     recheckAfterMs: recheckMs.protection,
     steps,
     differences,
+    // A task that is declared may be registered at any time.
+    ...(inputs.declaredTasks.length > 0 ? {} : { activities: unreleasedIn(inputs).map(({ id }) => id) }),
   });
 }
 
 /** What runs in the service and must not be interrupted; undefined when nothing is known to. */
-export function protectorOf({
-  activities = [],
-  declaredTasks,
-}: Pick<ServiceInputs, 'activities' | 'declaredTasks'>): string | undefined {
-  const unreleased = activities.filter((activity) => activity.released !== true);
+export function protectorOf(inputs: Pick<ServiceInputs, 'activities' | 'declaredTasks'>): string | undefined {
+  const unreleased = unreleasedIn(inputs);
   if (unreleased.length > 0) return describeActivities(unreleased);
+  const { declaredTasks } = inputs;
   return declaredTasks.length > 0 ? `the ProtectedTask ${declaredTasks.join(', ')}` : undefined;
+}
+
+function unreleasedIn({ activities = [] }: Pick<ServiceInputs, 'activities'>): wire.Activity[] {
+  return activities.filter((activity) => activity.released !== true);
 }
 
 function closedWindow(

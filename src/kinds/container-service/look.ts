@@ -76,7 +76,7 @@ export function serviceLook(view: ServiceView): ServiceLook {
     ),
     gates: view.gates({ region, geography, gpuCount: resources?.gpuCount ?? 0 }),
     driftBrake: view.driftBrake(),
-    declaredTasks: declaredTasks(fleet, key, clock.wallMs()),
+    declaredTasks: declaredTasks(fleet, key, clock.wallMs(), view.mode),
     holdsActivity: () => hasRegisteredTask(fleet, key) || holdsActivity(view),
     ...activitiesOf(view),
     observedAt: snapshot && clock.wallMs() - (clock.monotonicMs() - snapshot.startedAtMs),

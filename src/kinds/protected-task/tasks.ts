@@ -12,7 +12,7 @@ import {
   type Registration,
   type TaskState,
 } from '../../resources/index.ts';
-import type { Fleet } from '../../engine/index.ts';
+import type { Fleet, View } from '../../engine/index.ts';
 import type { ObjectRecord } from '../../state/index.ts';
 
 /** The ContainerService that a task protects. */
@@ -22,9 +22,15 @@ export function serviceKeyOf(record: ObjectRecord, { serviceRef }: ProtectedTask
 
 /**
  * Descriptions of the declared tasks that protect a service and are not over. Tasks without a registered
- * activity are included: a change that is declared together with a task must not overtake it.
+ * activity are included: a change that is declared together with a task must not overtake it. So are those that are being
+ * released, but not in a preview: it reads which activities are left beside theirs.
  */
-export function declaredTasks(fleet: Fleet, service: ObjectKey, nowMs: number): string[] {
+export function declaredTasks(
+  fleet: Fleet,
+  service: ObjectKey,
+  nowMs: number,
+  mode: View<unknown, unknown, unknown>['mode'] = 'manage',
+): string[] {
   return referringOf(fleet.snapshot.objects, 'ProtectedTask', service).flatMap(({ key }) => {
     const record = fleet.store.record(key);
     if (!record) return [];
@@ -32,7 +38,7 @@ export function declaredTasks(fleet: Fleet, service: ObjectKey, nowMs: number): 
     if (releasedAt !== undefined) return [];
     const object = fleet.planned(record, 'ProtectedTask');
     const isOver = taskEnd(object, jobOf(fleet, record), nowMs) !== undefined;
-    if (isOver && !registration) return [];
+    if (isOver && (!registration || mode === 'preview')) return [];
     return [describeTask(remoteName('ProtectedTask', object.name, object.spec), registration, record)];
   });
 }
