@@ -97,14 +97,17 @@ function renderChange(change: Change, { good, bad, busy, dim, strong }: Palette)
   const cost = change.cost ? `  ${costText(change.cost)}` : '';
   return [
     `${paint(sign.padStart(3))} ${strong(identity(change))}  ${paint(change.action)}${drift}  ${dim(change.reason)}${cost}`,
-    ...afterLines(change).map((text) => `      ${oneLine(text)}`),
+    ...conditionLines(change).map((text) => `      ${oneLine(text)}`),
     ...renderDifferences(change, change.action),
   ];
 }
 
-/** What the change waits for: other changes of the plan. */
-function afterLines({ after }: Change): string[] {
-  return after === undefined ? [] : [afterText(after)];
+/** What the change waits for, and what it does not wait for. */
+function conditionLines({ after, overrides }: Change): string[] {
+  return [
+    ...(after === undefined ? [] : [afterText(after)]),
+    ...(overrides === undefined ? [] : [`although protected by ${overrides}`]),
+  ];
 }
 
 export function afterText(after: readonly ObjectKey[]): string {

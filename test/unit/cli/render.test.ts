@@ -25,6 +25,16 @@ test('names and texts that others wrote stay on their line, and a terminal obeys
   expect(text.split('\n')).toHaveLength(7);
 });
 
+test('an interruption states whose protection it overrides, on one line', () => {
+  const object = { kind: 'ContainerService', namespace: 'default', name: 'web', drift: false } as const;
+  const overrides = `the activity "${hostile}"`;
+  const change: Change = { ...object, action: 'update', reason: 'SpecChanged', differences: [], overrides };
+  const lines = renderPlan({ ...noPlan, changes: [change] }, plain).split('\n');
+  expect(lines[0]).toBe('  ~ ContainerService default/web  update  SpecChanged');
+  expect(lines[1]).toMatch(/^ {6}although protected by the activity "A/);
+  expect(lines[2]).toBe('');
+});
+
 test('a new ServiceFleet reads like a creation, and the summary counts its replicas', () => {
   const object = { kind: 'ServiceFleet', namespace: 'default', reason: 'ScalingOut', drift: false } as const;
   const difference = (path: string, observed: unknown, desired: unknown) => ({ path, observed, desired });

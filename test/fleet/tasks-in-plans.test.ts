@@ -1,4 +1,4 @@
-/** A change of a service and the end of the task that protects it, in one plan: it shows what `apply` does. */
+/** What a plan shows of changes that a task holds back, and of its end: it is what `apply` does. */
 import { randomUUID } from 'node:crypto';
 import { expect } from 'vitest';
 import { service, task, testInFolder, type Json } from '../support/processes/fleet.ts';
@@ -135,6 +135,19 @@ testInFolder('an activity of somebody else keeps the change held, whatever tasks
     expect(file.objects[0]).toMatchObject({ key: 'ContainerService/default/web', waits: 'Protected' });
   }
 });
+
+testInFolder(
+  'what `disruption: Always` interrupts is shown as protected, where `apply` asks, too',
+  async () => {
+    const world = await protectedWorld();
+    await world.fleet.write('all.yaml', [service('web', { image, disruption: 'Always' }), task('epoch')]);
+    const { stdout } = await fleetkeeper(['plan', ...world.fleet.flags]);
+    const line = '\n      although protected by the activity "epoch" (';
+    expect(stdout).toContain(line);
+    const unasked = await fleetkeeper(['apply', ...world.fleet.flags]);
+    expect([unasked.code, unasked.stdout]).toEqual([1, expect.stringContaining(line)]);
+  },
+);
 
 testInFolder('another task that goes on keeps the change held', async () => {
   const world = await protectedWorld();
