@@ -36,6 +36,7 @@ export type HttpReply =
       readonly contentType?: string | undefined;
       readonly contentEncoding?: string | undefined;
       readonly location?: string | undefined;
+      readonly date?: string | undefined;
     }
   | { readonly kind: 'not-sent'; readonly reason: string }
   | { readonly kind: 'unknown'; readonly reason: string };
@@ -111,6 +112,7 @@ export function createTransport(
         contentType: header('content-type'),
         contentEncoding: header('content-encoding'),
         location: header('location'),
+        date: header('date'),
         body: await bytesOf(response.body, Number(response.headers['content-length'])),
       };
     } catch (error) {

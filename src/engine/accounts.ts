@@ -4,6 +4,7 @@ import type { AccountInformer, CatalogCache } from '../observed/index.ts';
 import type { ReasonOf } from '../reasons/index.ts';
 import type { AccountSpec } from '../resources/index.ts';
 import type { FundsMemory } from './money/funds.ts';
+import type { AccountTime } from './plan/index.ts';
 
 export interface AccountHandle {
   /** `namespace/name`. */
@@ -14,6 +15,8 @@ export interface AccountHandle {
   readonly api: ControlApi;
   /** How its requests go now, for people. */
   readonly pace?: () => Pace;
+  /** What its answers show of the time. */
+  readonly time?: () => AccountTime;
   readonly informer: AccountInformer;
   readonly identity: AccountIdentity;
   readonly catalog: CatalogCache;

@@ -78,6 +78,8 @@ export interface KindOptions {
   readonly registrations: ActivityRegistrations;
   readonly random: Random;
   readonly mode: 'manage' | 'preview';
+  /** It ends as soon as all is done. */
+  readonly isOneShot?: boolean;
   /** The process ends: what is stored from time to time is stored now. */
   readonly stopping: () => boolean;
 }

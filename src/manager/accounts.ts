@@ -1,7 +1,6 @@
 /**
- * The accounts of the fleet. Each has one client, limiter and informer. They are created from the Account
- * documents; the account `default` may come from flags and environment instead. A changed document replaces
- * the handle. A changed credential is used from the next request on.
+ * The accounts of the fleet. Each has one client, limiter and informer. They are created from the Account documents; the account `default`
+ * may come from flags and environment instead. A changed document replaces the handle. A changed credential is used from the next request on.
  */
 import { Limiter, type Transport } from '../api/index.ts';
 import { messageOf, sameValue, type Clock, type Random, type Sensitive, type Timer } from '../base/index.ts';
@@ -223,22 +222,22 @@ export class AccountRegistry implements Accounts {
     return continues ? before.handle.spec : wanted.spec;
   }
 
-  #limiterOf(account: string, { requests }: AccountSpec, limiterKey: string): Limiter {
+  #limiterOf(account: string, { requests, url }: AccountSpec): [key: string, limiter: Limiter] {
+    const limiterKey = `${account} ${url}`;
     const { clock, metrics } = this.#options;
     const { perSecond, burst, concurrency } = requests;
     const limits = { account, perSecond, burst, concurrency };
     const limiter = this.#limiters.get(limiterKey) ?? new Limiter(limits, clock, metrics);
     this.#limiters.set(limiterKey, limiter);
     limiter.configure(limits);
-    return limiter;
+    return [limiterKey, limiter];
   }
 
   #make(name: string, spec: AccountSpec, wanted: WantedAccount, before: Entry | undefined): Entry {
     const { origin } = wanted;
     const { clock, random, logger, metrics, onSnapshot, onFailure } = this.#options;
     const transport = this.#transports.open(originOf(spec.url));
-    const limiterKey = `${name} ${spec.url}`;
-    const limiter = this.#limiterOf(name, spec, limiterKey);
+    const [limiterKey, limiter] = this.#limiterOf(name, spec);
     const isSameApi = before?.origin.kind === origin.kind && before.handle.spec.url === spec.url;
     const known = isSameApi ? before : undefined;
     const account = () => ({ spec, origin, retired: this.#retired.get(name)?.identity === identity });
@@ -270,6 +269,7 @@ export class AccountRegistry implements Accounts {
       spec,
       api,
       pace: () => limiter.pace,
+      time: () => transport.time.now(),
       identity,
       funds: new FundsMemory(clock),
       keyDigest: () => {

@@ -18,6 +18,7 @@ import {
   type Transport,
 } from '../api/index.ts';
 import { Turns, type Clock } from '../base/index.ts';
+import { AccountClock } from './account-clock.ts';
 
 /** Reading one takes a millisecond or more. */
 const largeBytes = 32 * 1024;
@@ -35,22 +36,25 @@ export function transportsOfProcess(): (clock: Clock) => Transport {
 
 export class SharedTransports {
   readonly #create: () => Transport;
+  readonly #clock: Clock;
   readonly #turns: Turns;
   readonly #shared = new Map<string, Shared>();
 
   constructor(create: (clock: Clock) => Transport, clock: Clock) {
+    this.#clock = clock;
     this.#create = () => create(clock);
     this.#turns = new Turns(clock);
   }
 
   /** `origin`: scheme, host and port. */
-  open(origin: string): Transport {
+  open(origin: string): Transport & { readonly time: AccountClock } {
     const shared = this.#shared.get(origin) ?? { transport: this.#create(), users: 0 };
     this.#shared.set(origin, shared);
     shared.users += 1;
     const underWay = new Set<Promise<HttpReply>>();
     let closing: Promise<void> | undefined;
-    return {
+    const time = new AccountClock(this.#clock);
+    const share = time.watch({
       exchange: async (request, signal) => {
         if (closing) return { kind: 'not-sent', reason: 'the account is no longer in use' };
         const exchange = shared.transport.exchange(request, signal);
@@ -67,7 +71,8 @@ export class SharedTransports {
         closing ??= Promise.allSettled(underWay).then(() => this.#leave(origin, shared));
         return closing;
       },
-    };
+    });
+    return { ...share, time };
   }
 
   async #leave(origin: string, shared: Shared): Promise<void> {

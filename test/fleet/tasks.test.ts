@@ -7,10 +7,12 @@ import {
   service,
   task,
   testInFolder,
+  testOnClock,
   volume,
   type Fleet,
 } from '../support/processes/fleet.ts';
-import { eventually, nowMs, temporaryFolder } from '../support/processes/processes.ts';
+import { eventually, nowMs, sleep, temporaryFolder } from '../support/processes/processes.ts';
+import { world as ways } from '../support/world.ts';
 
 async function world() {
   const folder = await temporaryFolder();
@@ -166,4 +168,47 @@ test('a task whose service is gone does not wait for a release that nobody can a
   await eventually('the service is gone', async () => (await plane.account()).services.length === 0);
   await fleet.remove('task.yaml');
   await eventually('the task is gone', async () => !(await fleet.records()).has('ProtectedTask/epoch'));
+});
+
+const dayMs = 86_400_000;
+
+testOnClock('a clock that is ahead for a while releases no task by its deadline', async () => {
+  const { plane, fleet } = await world();
+  await fleet.write('web.yaml', [service('web')]);
+  await fleet.write('task.yaml', [
+    task('epoch', { until: { deadline: new Date(nowMs() + 3 * dayMs).toISOString() } }),
+  ]);
+  expect((await fleet.apply()).code).toBe(0);
+  const [before] = await activitiesOf(plane);
+  await fleet.write('web.yaml', [service('web', { image: 'ghcr.io/acme/app:2' })]);
+  ways.network?.putClocks(4 * dayMs);
+  const { plan } = await fleet.plan();
+  expect(plan.changes).toEqual([]);
+  expect(plan.held).toMatchObject([{ reason: 'Protected' }]);
+  const first = fleet.run();
+  await fleet.until('ContainerService/web', 'Protected', 'True');
+  await sleep(10 * 60_000);
+  const { message } = await fleet.until('ProtectedTask/epoch', 'Ready', 'True', 'Held');
+  expect(message).toContain('`Date`');
+  await first.kill('SIGTERM');
+  ways.network?.putClocks(0);
+  fleet.run();
+  await fleet.until('ContainerService/web', 'Protected', 'True');
+  expect(await activitiesOf(plane)).toMatchObject([{ id: before.id }]);
+});
+
+testOnClock('a deadline releases a task at once when the API agrees', async () => {
+  const { plane, fleet } = await world();
+  await fleet.write('web.yaml', [service('web')]);
+  const deadlineMs = nowMs() + 600_000;
+  await fleet.write('task.yaml', [
+    task('epoch', { until: { deadline: new Date(deadlineMs).toISOString() } }),
+  ]);
+  fleet.run();
+  await fleet.until('ProtectedTask/epoch', 'Ready', 'True', 'Held');
+  await fleet.write('web.yaml', [service('web', { image: 'ghcr.io/acme/app:2' })]);
+  await fleet.until('ContainerService/web', 'Protected', 'True');
+  await eventually('the release', async () => (await activitiesOf(plane)).length === 0, 700_000);
+  expect(nowMs() - deadlineMs).toBeLessThan(15_000);
+  await fleet.until('ContainerService/web', 'Protected', 'False');
 });

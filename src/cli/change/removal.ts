@@ -16,7 +16,7 @@ import {
   placeText,
   type DesiredSnapshot,
 } from '../../desired/index.ts';
-import { taskEnd } from '../../engine/plan/index.ts';
+import { localTime, taskEnd } from '../../engine/plan/index.ts';
 import { containerService } from '../../kinds/container-service/declaration.ts';
 import { protectedTask } from '../../kinds/protected-task/declaration.ts';
 import type { FleetPlan, Held } from '../../manager/index.ts';
@@ -62,7 +62,8 @@ export function removalOf(
 /** A service that may always be disrupted takes its tasks with it. */
 function isRunning(key: ObjectKey, { objects }: DesiredSnapshot, store: StateStore, nowMs: number): boolean {
   const task = objectOf(objects, protectedTask.name, key);
-  if (!task || taskEnd({ spec: task.spec, deleting: false }, 'no-cluster', nowMs) !== undefined) return false;
+  if (!task || taskEnd({ spec: task.spec, deleting: false }, 'no-cluster', localTime(nowMs)) !== undefined)
+    return false;
   const { registration, releasedAt }: TaskState = store.record(key)?.kind ?? {};
   const service = objectKey(containerService.name, task.namespace, task.spec.serviceRef.name);
   if (releasedAt !== undefined) return false;

@@ -164,6 +164,7 @@ export { remediationReason } from './restarts.ts';
 export { baselineNow, distrust, isRegressed, lagMs, observed, seenInAnswer, unusableReason } from './seen.ts';
 export { passingStates, settledStates, waitInUnknownState } from './service-states.ts';
 export { left, settle, type Verdict } from './settle.ts';
+export { deadlineState, localTime, type AccountTime, type TaskTime } from './deadline.ts';
 export { jobState, taskEnd, type JobAnswer, type JobState, type TaskEnd } from './task-end.ts';
 export { providerText } from './provider-text.ts';
 export {

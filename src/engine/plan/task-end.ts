@@ -1,5 +1,6 @@
 /** When a task ends: by its document, its deadline or its Job. */
 import type { ProtectedTaskSpec } from '../../resources/index.ts';
+import { deadlineState, type TaskTime } from './deadline.ts';
 import type { PlannedObject } from './inputs.ts';
 
 /** What a cluster reports of a Job. `gone`: a search found none. `unknown`: no search was possible yet. */
@@ -32,11 +33,11 @@ export type TaskEnd = 'Released' | 'DeadlinePassed' | 'JobFinished' | 'Deleted';
 export function taskEnd(
   { spec, deleting }: Pick<PlannedObject<ProtectedTaskSpec>, 'spec' | 'deleting'>,
   job: JobState,
-  nowMs: number,
+  time: TaskTime,
 ): TaskEnd | undefined {
   if (deleting) return 'Deleted';
   if (spec.released) return 'Released';
   const { deadline, jobRef } = spec.until ?? {};
-  if (deadline !== undefined && Date.parse(deadline) <= nowMs) return 'DeadlinePassed';
+  if (deadline !== undefined && deadlineState(deadline, time) === 'passed') return 'DeadlinePassed';
   return jobRef !== undefined && job === 'over' ? 'JobFinished' : undefined;
 }

@@ -1,7 +1,7 @@
 /** ContainerService: a service at the provider (§3). */
 import { createService } from '../../actions/index.ts';
 import type { wire } from '../../api/index.ts';
-import { rememberedDigests } from '../../engine/plan/index.ts';
+import { localTime, rememberedDigests } from '../../engine/plan/index.ts';
 import { defineKind, type RemoteThings, type Subject } from '../../engine/index.ts';
 import {
   isLoopback,
@@ -147,7 +147,8 @@ export const containerService = defineKind<
     more: [...serviceAllocation(look.observation), ...templateOutdated(look.template)],
     ...activitiesWhileDraining(look),
   }),
-  shed: (subject) => shedService(subject, declaredTasks(subject.fleet, subject.record.key, subject.nowMs)),
+  shed: (subject) =>
+    shedService(subject, declaredTasks(subject.fleet, subject.record.key, localTime(subject.nowMs))),
   exchanges: ({ fleet, record, seen: { snapshot } }) =>
     snapshot ? exchangeOf(fleet, record, snapshot).map(({ key }) => key) : [],
   secrets: (view) => serviceLook(view).secretValues(),

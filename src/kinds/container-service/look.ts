@@ -7,6 +7,7 @@ import { parseObjectKey, type ContainerServiceSpec, type ServiceState } from '..
 import type { ObjectRecord } from '../../state/index.ts';
 import { accessValues, registryView } from '../image-registry/view.ts';
 import { declaredTasks, hasRegisteredTask } from '../protected-task/tasks.ts';
+import { taskTime } from '../protected-task/time.ts';
 import { templateView } from '../service-template/view.ts';
 import { desiredEnvironment } from './desired-environment.ts';
 import { newestReading } from './draining.ts';
@@ -76,7 +77,7 @@ export function serviceLook(view: ServiceView): ServiceLook {
     ),
     gates: view.gates({ region, geography, gpuCount: resources?.gpuCount ?? 0 }),
     driftBrake: view.driftBrake(),
-    declaredTasks: declaredTasks(fleet, key, clock.wallMs(), view.mode),
+    declaredTasks: declaredTasks(fleet, key, taskTime(view, account), view.mode),
     holdsActivity: () => hasRegisteredTask(fleet, key) || holdsActivity(view),
     ...activitiesOf(view),
     observedAt: snapshot && clock.wallMs() - (clock.monotonicMs() - snapshot.startedAtMs),

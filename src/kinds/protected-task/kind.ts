@@ -12,10 +12,11 @@ import {
 } from '../../engine/index.ts';
 import type { ProtectedTaskSpec, TaskState } from '../../resources/index.ts';
 import { keepActivity, prepare, saveRegistration, writeDown, type TaskView } from './activity.ts';
-import { leftUntilDeadline, planTask, type RegistrationView, type TaskInputs } from './plan.ts';
+import { planTask, type RegistrationView, type TaskInputs } from './plan.ts';
 import { protectedService } from './service.ts';
 import { observedTask, taskHealth } from './status.ts';
 import { jobOf } from './tasks.ts';
+import { isOpen, leftUntilDeadline, taskTime } from './time.ts';
 
 interface TaskLook extends TaskInputs {
   /** A manager sends its heartbeats: not this process, which only previews. */
@@ -26,14 +27,14 @@ interface TaskLook extends TaskInputs {
 const goneStatuses: ReadonlySet<number> = new Set([400, 404, 409, 410]);
 
 function taskLook(view: TaskView): TaskLook {
-  const { fleet, object, record, mode, clock, seen } = view;
+  const { fleet, object, record, mode, seen } = view;
   return {
     object,
     record,
     service: protectedService(view),
     lease: seen.local,
     job: jobOf(fleet, record),
-    nowMs: clock.wallMs(),
+    time: taskTime(view, accountOf(view).handle),
     isKeptElsewhere: mode === 'preview' && record.kind.registration !== undefined,
   };
 }
@@ -57,9 +58,10 @@ function accountOf({ fleet, accounts, record }: TaskView): AccountOfObject {
 
 /** A document that can't be read, or has gone with many others, ends no protection; not even when the process starts anew meanwhile. */
 async function whileHeld(view: TaskView, account: AccountHandle | undefined) {
-  const { key, clock, fleet, mode, registrations, object, record } = view;
+  const { key, fleet, mode, registrations, object, record } = view;
   if (record.kind.releasedAt !== undefined || mode === 'preview') return undefined;
-  const end = taskEnd(object, jobOf(fleet, record), clock.wallMs());
+  const time = taskTime(view, account);
+  const end = taskEnd(object, jobOf(fleet, record), time);
   const isDeleted = fleet.snapshot.cluster?.get(key)?.deletionRequestedAt !== undefined;
   // Nothing is released by a document that may mean something else by now; a release that is under way is seen through.
   if (end === 'DeadlinePassed' || (end !== undefined && !account)) registrations.drop(key);
@@ -67,7 +69,7 @@ async function whileHeld(view: TaskView, account: AccountHandle | undefined) {
   await writeDown(view);
   // Without its Account its heartbeats go on as before.
   const local = account ? keepActivity(view, account, { ends: false, isNew: false })?.view : undefined;
-  return { local, forMs: leftUntilDeadline(object.spec, clock.wallMs()) };
+  return { local, forMs: leftUntilDeadline(object.spec, time) };
 }
 
 async function observe(view: TaskView, account: AccountHandle): Promise<RegistrationView | undefined> {
@@ -79,8 +81,10 @@ async function observe(view: TaskView, account: AccountHandle): Promise<Registra
     return undefined;
   }
   const job = jobOf(fleet, record);
-  const ends = taskEnd(object, job, clock.wallMs()) !== undefined;
-  const isNew = !ends && job === 'running' && (await prepare(view, account));
+  const time = taskTime(view, account);
+  const ends = taskEnd(object, job, time) !== undefined;
+  const mayBegin = !ends && job === 'running' && !isOpen(object.spec, time);
+  const isNew = mayBegin && (await prepare(view, account));
   // A task that is over gets no heartbeat, also while its end can't be written.
   await writeDown(view, ends).catch((error: unknown) => {
     if (ends) registrations.drop(key);

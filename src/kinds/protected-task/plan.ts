@@ -6,7 +6,7 @@
  * |-------------------------------------------|--------------|--------------------------------------------------|
  * | held                                      | none         | Wait for the service, or Hold when nobody has written it |
  * | held                                      | registering  | Wait                                             |
- * | held                                      | held         | InSync, until the deadline; Hold when its heartbeats fail, and nobody has written its service |
+ * | held                                      | held         | InSync, until the deadline (engine/plan/deadline.ts); Hold when its heartbeats fail, and nobody has written its service |
  * | held in a service, and serviceRef names another one | any    | Hold: heartbeats and release stay with the service where it was registered |
  * | held, until a Job is over that nobody knows | none       | Wait: nothing is registered for it, and nothing disturbs the service until then |
  * | held, after it was released               | any          | Hold: a released activity does not protect again |
@@ -25,9 +25,11 @@ import {
   type Plan,
   type PlannedObject,
   type TaskEnd,
+  type TaskTime,
 } from '../../engine/plan/index.ts';
 import type { ProtectedTaskSpec, TaskState } from '../../resources/index.ts';
 import type { ObjectRecord } from '../../state/index.ts';
+import { whyNotOver, leftUntilDeadline } from './time.ts';
 
 /** Of the service that the task protects. */
 export type ProtectedService =
@@ -48,8 +50,7 @@ export interface TaskInputs {
   readonly service: ProtectedService;
   readonly lease: RegistrationView | undefined;
   readonly job: JobState;
-  /** Unix milliseconds. */
-  readonly nowMs: number;
+  readonly time: TaskTime;
 }
 
 const longestRecheckMs = 3_600_000;
@@ -58,8 +59,8 @@ const retryMs = 5000;
 const failingMs = 60_000;
 
 export function planTask(inputs: TaskInputs): Plan {
-  const { object, record, job, nowMs } = inputs;
-  const end = taskEnd(object, job, nowMs);
+  const { object, record, job, time } = inputs;
+  const end = taskEnd(object, job, time);
   if (end !== undefined) return planRelease(inputs, end);
   if (record.kind.releasedAt !== undefined) {
     return holdFor(
@@ -91,7 +92,7 @@ function waitForJob(name: string, job: 'missing' | 'unknown'): Plan {
     : waitFor('JobUnknown', `the Job ${name} has not been read yet`, { recheckAfterMs: retryMs });
 }
 
-function planHolding({ object, service, lease, nowMs }: TaskInputs): Plan {
+function planHolding({ object, service, lease, time }: TaskInputs): Plan {
   if (service.kind === 'dangling' && (!lease || lease.failure !== undefined)) {
     return holdFor('ReferenceNotFound', service.message, { path: ['spec', 'serviceRef', 'name'] });
   }
@@ -102,18 +103,13 @@ function planHolding({ object, service, lease, nowMs }: TaskInputs): Plan {
     return waitFor('ServiceNotThere', service.message, { recheckAfterMs: retryMs });
   }
   if (lease?.phase !== 'held') {
-    const message = `the activity is being registered${lease?.failure === undefined ? '' : `: ${lease.failure}`}`;
+    const why = lease ? lease.failure : whyNotOver(object.spec, time);
+    const message = `the activity is being registered${why === undefined ? '' : `: ${why}`}`;
     return waitFor('Registering', message, { recheckAfterMs: retryMs });
   }
-  const left = leftUntilDeadline(object.spec, nowMs);
+  const left = leftUntilDeadline(object.spec, time);
   // Nothing else reports that its service was removed with its document.
   return inSync([], lease.failure === undefined ? left : Math.min(left ?? failingMs, failingMs));
-}
-
-/** Milliseconds until it has to be looked whether the deadline has passed; undefined without one. */
-export function leftUntilDeadline({ until }: ProtectedTaskSpec, nowMs: number): number | undefined {
-  const { deadline } = until ?? {};
-  return deadline === undefined ? undefined : Math.min(Date.parse(deadline) - nowMs, longestRecheckMs);
 }
 
 function planRelease({ record, lease }: TaskInputs, end: TaskEnd): Plan {

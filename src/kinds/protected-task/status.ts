@@ -3,15 +3,17 @@ import { rfc3339 } from '../../base/index.ts';
 import { taskEnd } from '../../engine/plan/index.ts';
 import type { Health } from '../../engine/status/index.ts';
 import type { TaskInputs } from './plan.ts';
+import { whyNotOver } from './time.ts';
 
 /** Ready means that the task is as it should be: held, or over. */
-export function taskHealth({ object, record, lease, job, nowMs }: TaskInputs): Health {
-  const end = taskEnd(object, job, nowMs);
+export function taskHealth({ object, record, lease, job, time }: TaskInputs): Health {
+  const end = taskEnd(object, job, time);
   if (end !== undefined) return { ready: 'True', reason: 'Released', message: end };
   if (record.kind.registration === undefined) {
     return { ready: 'False', reason: 'NotRegistered', message: 'the activity is not registered yet' };
   }
-  if (lease?.failure === undefined) return { ready: 'True', reason: 'Held', message: '' };
+  if (lease?.failure === undefined)
+    return { ready: 'True', reason: 'Held', message: whyNotOver(object.spec, time) ?? '' };
   const { expiresInMs } = lease;
   if (expiresInMs !== undefined && expiresInMs <= 0) {
     const message = `the record has expired, and still protects: ${lease.failure}`;

@@ -1,7 +1,7 @@
 /** What the fleet knows about protected tasks: the services that they protect, and which of them are running. */
 import { rfc3339 } from '../../base/index.ts';
 import { referringOf } from '../../desired/index.ts';
-import { jobState, taskEnd, type JobState } from '../../engine/plan/index.ts';
+import { jobState, taskEnd, type JobState, type TaskTime } from '../../engine/plan/index.ts';
 import { isReason, reasons } from '../../reasons/index.ts';
 import {
   objectKey,
@@ -28,7 +28,7 @@ export function serviceKeyOf(record: ObjectRecord, { serviceRef }: ProtectedTask
 export function declaredTasks(
   fleet: Fleet,
   service: ObjectKey,
-  nowMs: number,
+  time: TaskTime,
   mode: View<unknown, unknown, unknown>['mode'] = 'manage',
 ): string[] {
   return referringOf(fleet.snapshot.objects, 'ProtectedTask', service).flatMap(({ key }) => {
@@ -37,7 +37,7 @@ export function declaredTasks(
     const { registration, releasedAt }: TaskState = record.kind;
     if (releasedAt !== undefined) return [];
     const object = fleet.planned(record, 'ProtectedTask');
-    const isOver = taskEnd(object, jobOf(fleet, record), nowMs) !== undefined;
+    const isOver = taskEnd(object, jobOf(fleet, record), time) !== undefined;
     if (isOver && (!registration || mode === 'preview')) return [];
     return [describeTask(remoteName('ProtectedTask', object.name, object.spec), registration, record)];
   });

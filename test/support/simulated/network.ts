@@ -206,7 +206,8 @@ export class SimulatedNetwork {
     if (Buffer.byteLength(reply.body) > limit)
       return { kind: 'unknown', reason: 'Response content exceeded max size' };
     const { status, body: text } = reply;
-    return { kind: 'reply', status, retryAfter: reply.headers['retry-after'], body: text };
+    const date = new Date(this.#time.wallMs).toUTCString();
+    return { kind: 'reply', status, retryAfter: reply.headers['retry-after'], date, body: text };
   }
 }
 

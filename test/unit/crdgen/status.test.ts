@@ -1,6 +1,6 @@
 /** The API server drops what a schema does not know, and refuses what it does not fit: the statuses that are really written must pass whole. */
 import { describe, expect, test } from 'vitest';
-import { type Plan, holdFor, inSync, waitFor } from '../../../src/engine/plan/index.ts';
+import { type Plan, holdFor, inSync, localTime, waitFor } from '../../../src/engine/plan/index.ts';
 import type { TaskInputs } from '../../../src/kinds/protected-task/plan.ts';
 import { type StatusInputs, buildStatus } from '../../../src/engine/status/index.ts';
 import { nextMoney, observedAccount, spendingStatement } from '../../../src/kinds/account/status.ts';
@@ -146,7 +146,7 @@ const task = (record: Partial<ObjectRecord>): TaskInputs => ({
   service: { kind: 'there', id: serviceId },
   lease: { phase: 'held', failure: undefined, expiresInMs: 300_000 },
   job: 'running',
-  nowMs: now,
+  time: localTime(now),
 });
 
 describe('nothing of a status is lost', () => {

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { jobState, taskEnd } from '../../../../src/engine/plan/index.ts';
+import { jobState, localTime, taskEnd } from '../../../../src/engine/plan/index.ts';
 import { type TaskInputs, planTask } from '../../../../src/kinds/protected-task/plan.ts';
 import { taskHealth } from '../../../../src/kinds/protected-task/status.ts';
 import { apiVersion, documents, objectKey, type ProtectedTaskSpec } from '../../../../src/resources/index.ts';
@@ -41,7 +41,7 @@ function inputs({ spec, deleting = false, record, ...rest }: World = {}): TaskIn
     service: { kind: 'there', id: serviceId },
     lease: undefined,
     job: 'running',
-    nowMs: now,
+    time: localTime(now),
     ...rest,
   };
 }
@@ -105,6 +105,29 @@ describe('a protected task', () => {
     });
   });
 
+  test('whose deadline is disputed goes on, and shows why', () => {
+    const account = { isAnswered: true, providerMs: now - 90_000, steadyForMs: 0, behindForMs: 1 };
+    const world = { spec: { until: { deadline: past } }, time: { nowMs: now, account, isOneShot: false } };
+    const registered = { ...world, record: { kind: { registration } }, lease: held };
+    expect(plan(registered)).toMatchObject({ kind: 'in-sync', recheckAfterMs: 60_000 });
+    expect(taskHealth(inputs(registered))).toMatchObject({
+      reason: 'Held',
+      message: expect.stringContaining('`Date`'),
+    });
+    expect(said(plan(world))).toBe('wait Registering');
+  });
+
+  test('whose deadline is open goes on, and is not registered yet', () => {
+    const account = { isAnswered: false, providerMs: undefined, steadyForMs: 0, behindForMs: 0 };
+    const world = { spec: { until: { deadline: past } }, time: { nowMs: now, account, isOneShot: false } };
+    const registered = { ...world, record: { kind: { registration } }, lease: held };
+    expect(plan(registered)).toMatchObject({ kind: 'in-sync', recheckAfterMs: 5000 });
+    expect(plan(world)).toMatchObject({
+      reason: 'Registering',
+      message: expect.stringContaining('when that clock is certain'),
+    });
+  });
+
   test.each([
     ['`released: true`', { spec: { released: true } }],
     ['a deadline that has passed', { spec: { until: { deadline: past } } }],
@@ -127,9 +150,9 @@ describe('a protected task', () => {
   test('that is to end with a Job is held where there is no cluster', () => {
     const spec = { until: { jobRef: { name: 'train' } } };
     expect(said(plan({ spec, job: 'no-cluster' }))).toBe('hold JobNeedsCluster');
-    expect(taskEnd(inputs({ spec }).object, 'running', now)).toBeUndefined();
-    expect(taskEnd(inputs({ spec }).object, 'unknown', now)).toBeUndefined();
-    expect(taskEnd(inputs({ spec }).object, 'over', now)).toBe('JobFinished');
+    expect(taskEnd(inputs({ spec }).object, 'running', localTime(now))).toBeUndefined();
+    expect(taskEnd(inputs({ spec }).object, 'unknown', localTime(now))).toBeUndefined();
+    expect(taskEnd(inputs({ spec }).object, 'over', localTime(now))).toBe('JobFinished');
   });
 
   test('waits for a Job that nobody has seen yet, and goes on while it cannot be read', () => {

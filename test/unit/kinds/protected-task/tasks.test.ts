@@ -2,7 +2,7 @@ import pino from 'pino';
 import { stringify } from 'yaml';
 import { describe, expect, test } from 'vitest';
 import { stopService } from '../../../../src/actions/index.ts';
-import type { JobAnswer, Plan, Step } from '../../../../src/engine/plan/index.ts';
+import { localTime, type JobAnswer, type Plan, type Step } from '../../../../src/engine/plan/index.ts';
 import { systemRandom } from '../../../../src/base/index.ts';
 import { kinds } from '../../../../src/kinds/index.ts';
 import { noMeasurements, noReadiness } from '../../../../src/observed/index.ts';
@@ -63,18 +63,20 @@ describe('a task that lasts as long as a Job', () => {
   ] as const)(
     'protects its service before it is registered, unless the Job is over: %s',
     (answer, declared) => {
-      expect(declaredTasks(fleetWith(answer), 'ContainerService/default/trainer', 0)).toEqual(declared);
+      expect(declaredTasks(fleetWith(answer), 'ContainerService/default/trainer', localTime(0))).toEqual(
+        declared,
+      );
     },
   );
 
   test('protects until its release is acknowledged, whatever has become of the Job', () => {
     const service = 'ContainerService/default/trainer';
-    expect(declaredTasks(fleetWith('gone', { kind: { registration } }), service, 0)).toEqual([
+    expect(declaredTasks(fleetWith('gone', { kind: { registration } }), service, localTime(0))).toEqual([
       'epoch (activity)',
     ]);
-    expect(declaredTasks(fleetWith('gone', { kind: { registration, releasedAt: 1 } }), service, 0)).toEqual(
-      [],
-    );
+    expect(
+      declaredTasks(fleetWith('gone', { kind: { registration, releasedAt: 1 } }), service, localTime(0)),
+    ).toEqual([]);
   });
 
   test('is found by the Job', () => {
