@@ -2,7 +2,7 @@ export * from './capacity.ts';
 export type { HandledCommand, ShownCommand } from './handled-command.ts';
 export * from './identity-pin.ts';
 export { JournalReader, readJournal, readJournalSince, type NumberedIntent } from './journal.ts';
-export { lastReport, type ReportedDrift } from './last-report.ts';
+export { lastReport, type LastReport, type ReportedDrift } from './last-report.ts';
 export * from './lock.ts';
 export type { OwnerChoice, SharedKey } from './owner-choice.ts';
 export * from './plan-files.ts';

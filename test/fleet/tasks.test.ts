@@ -89,6 +89,27 @@ test.each(changes)('a %s is planned under a task, sent only after its release', 
   });
 });
 
+test('a checkout of a branch without the task, and with another image, ends nothing', async () => {
+  const { plane, fleet } = await world();
+  await fleet.write('web.yaml', [service('web')]);
+  await fleet.write('task.yaml', [task('epoch')]);
+  expect((await fleet.apply()).code).toBe(0);
+  const before = await plane.service('web');
+  const [activity] = await activitiesOf(plane);
+  fleet.run('--file-grace', '60s');
+  await fleet.until('ProtectedTask/epoch', 'Ready', 'True', 'Held');
+  await fleet.remove('task.yaml');
+  await fleet.write('web.yaml', [service('web', { image: 'ghcr.io/acme/app:0' })]);
+  const held = await fleet.until('ProtectedTask/epoch', 'Ready', 'False', 'SourceIncomplete');
+  expect(held.message).toContain('`released: true`');
+  await fleet.until('ContainerService/web', 'Protected', 'True');
+  await fleet.write('web.yaml', [service('web')]);
+  await fleet.write('task.yaml', [task('epoch')]);
+  await fleet.until('ProtectedTask/epoch', 'Ready', 'True', 'Held');
+  expect(await plane.service('web')).toMatchObject({ image: before.image, revision: before.revision });
+  expect(await activitiesOf(plane)).toMatchObject([{ id: activity.id }]);
+});
+
 test('neither a volume grows nor a service goes while a task is held', async () => {
   const { plane, fleet } = await world();
   const web = service('web', { storage: { volumeRef: { name: 'data' } } });

@@ -15,15 +15,16 @@
 import { sameValue, type Clock } from '../../base/index.ts';
 import { changedKeys, isWholeIn, type DesiredObject, type DesiredSnapshot } from '../../desired/index.ts';
 import { derivedUid, type Gate } from '../plan/index.ts';
+import { parseObjectKey, stateTraitsOf, traitsOf, type ObjectKey } from '../../resources/index.ts';
 import {
-  accountPlaceOf,
-  parseObjectKey,
-  stateTraitsOf,
-  traitsOf,
-  type ObjectKey,
-} from '../../resources/index.ts';
-import { newRecord, type ObjectRecord, type StateStore, type StoredManifest } from '../../state/index.ts';
+  newRecord,
+  type LastReport,
+  type ObjectRecord,
+  type StateStore,
+  type StoredManifest,
+} from '../../state/index.ts';
 import { DeletionGate, type Grace, type Judged } from './deletion-gate.ts';
+import { stakes, type Stake } from './protection.ts';
 import { Standings, type Standing } from './standings.ts';
 import { wholeSource } from '../fleet/fleet.ts';
 
@@ -57,6 +58,8 @@ export class Admission {
   readonly #gates = new Map<string, DeletionGate>();
   /** Of specs. One that did not change is the same one, also when its labels or annotations did. */
   readonly #digests = new WeakMap<object, string>();
+  /** Reports of objects whose document has changed since. */
+  readonly #outdated = new WeakSet<LastReport>();
   #standings = new Standings();
   /** The last snapshot that was admitted and saved. Undefined: the counts are not reliable. */
   #admitted: DesiredSnapshot | undefined;
@@ -155,25 +158,17 @@ export class Admission {
       const gate = this.#gates.get(name) ?? new DeletionGate(grace);
       this.#gates.set(name, gate);
       const isAllowed = () => massChangeAllowed(snapshot, name === wholeSource ? undefined : name);
-      const part = { live, missing, isWholeKind, isUnderWay, protectedPairs: this.#protectedPairs(missing) };
+      const part = { live, missing, isWholeKind, isUnderWay, stakes: this.#stakes(missing) };
       const found = gate.judge(part, shownFor(name, snapshot), clock.monotonicMs(), isAllowed);
       judged.set(name, { ...found, gone: found.gone.filter(({ key }) => this.#isSelected(key)) });
     }
     return judged;
   }
 
-  /** A task, and the service that it protects, or the owner of that. */
-  #protectedPairs(missing: readonly ObjectRecord[]): ReadonlySet<ObjectKey> {
-    const keys = new Set(missing.map(({ key }) => key));
-    return new Set(
-      missing.flatMap(({ key, manifest }) => {
-        const place = accountPlaceOf(key, manifest.spec);
-        const home = 'with' in place ? place.with : undefined;
-        const owner = home && this.#options.store.record(home)?.derived?.owner;
-        const leaving = [home, owner].filter((other) => other !== undefined && keys.has(other));
-        return leaving.length > 0 ? [key, ...leaving] : [];
-      }),
-    ) as ReadonlySet<ObjectKey>;
+  #stakes(missing: readonly ObjectRecord[]): ReadonlyMap<ObjectKey, Stake> {
+    const { store, clock } = this.#options;
+    const isUnreported = ({ report }: ObjectRecord) => report !== undefined && this.#outdated.has(report);
+    return stakes(missing, { recordOf: (key) => store.record(key), isUnreported, wallMs: clock.wallMs() });
   }
 
   #isSelected(key: ObjectKey): boolean {
@@ -231,6 +226,7 @@ export class Admission {
     const derived = derivedMark(record, object);
     const markedAs = marksOf(record, object);
     const changed = record.specDigest !== specDigest;
+    if (changed && record.report) this.#outdated.add(record.report);
     const generation = cluster?.generation ?? record.generation + (changed ? 1 : 0);
     const deletionRequestedAt =
       cluster?.deletionRequestedAt === undefined ? undefined : record.deletionRequestedAt;

@@ -13,12 +13,13 @@
  * | is gone, with the folder that it was in (not the source itself) | `partlyMs` | `SourceIncomplete`, a wait |
  * | is gone, and a folder that it was in still exists, without any document | `lostMs` | `SourceIncomplete`, a hold |
  * | any, where an object is missing together with what protects it | `lostMs` at least | `SourceIncomplete`, a hold |
+ * | any, where a task is missing that a change of its service waits for | `lostMs` at least | `SourceIncomplete`, a hold |
  * | exists, with other documents | `partlyMs` without a change of the file | `SourceIncomplete`, a wait |
  * | exists, without any document | `whollyMs` without a change of the file | `SourceIncomplete`, a hold |
  *
  * A full disk, a slow copy and a power cut leave files that are empty, or end between two documents. So a file that still
  * exists proves less than a removed one. A file system that is not mounted leaves an empty folder, and another branch lacks files and the folders
- * that they were in. What a task protects would be gone for good. If an operator allows a mass change, the deletion is intended.
+ * that they were in. What a task protects would be gone for good, and what it does would be interrupted (protection.ts). If an operator allows a mass change, the deletion is intended.
  *
  * The time is measured between two readings of the source: the first and the last one that lack the object, with none between
  * them that shows it. The clock alone proves nothing about a folder that nobody has read meanwhile (a suspended process, a
@@ -29,6 +30,7 @@ import { brakeWindowMs, isMassChange, massChangeLimit, type Gate } from '../plan
 import { annotations, parseObjectKey, type ObjectKey } from '../../resources/index.ts';
 import type { ObjectRecord } from '../../state/index.ts';
 import { massChangeAdvice } from '../fleet/advice.ts';
+import type { Stake } from './protection.ts';
 
 export interface Leaving {
   /** Number of objects that are not marked for deletion. */
@@ -37,8 +39,8 @@ export interface Leaving {
   readonly missing: readonly ObjectRecord[];
   /** All objects of a kind are missing from the whole cluster. */
   readonly isWholeKind: boolean;
-  /** Those of the missing ones that leave together with what protects them, or with what they protect. */
-  readonly protectedPairs: ReadonlySet<ObjectKey>;
+  /** Those of the missing ones that leave together with what protects them, or that something waits for. */
+  readonly stakes: ReadonlyMap<ObjectKey, Stake>;
   /** Whether a removal in the last minute still counts. */
   readonly isUnderWay: (key: ObjectKey) => boolean;
 }
@@ -58,7 +60,7 @@ export interface Grace {
   readonly partlyMs: number;
   /** Infinity: only if an operator confirms it. */
   readonly whollyMs: number;
-  /** A folder without any document, and a protected object that leaves with what protects it. */
+  /** A folder without any document, a protected object that leaves with what protects it, and a task that something waits for. */
   readonly lostMs: number;
 }
 
@@ -91,8 +93,11 @@ interface Claim {
 export class DeletionGate {
   readonly #grace: Grace;
   readonly #missing = new Map<ObjectKey, Missing>();
-  /** Those of the missing ones that left together with what protects them. One of the two may be taken as removed before the other. */
-  readonly #pairs = new Set<ObjectKey>();
+  /**
+   * Those of the missing ones with something at stake. It stays so until they are back: one of two may be taken as removed
+   * before the other, and what waits may be out of sight for a while.
+   */
+  readonly #stakes = new Map<ObjectKey, Stake>();
   /** Removals in the window with their monotonic times. */
   #deletions: { readonly key: ObjectKey; readonly atMs: number }[] = [];
   #braked = false;
@@ -158,7 +163,7 @@ export class DeletionGate {
   }
 
   #afterGrace(
-    { missing, protectedPairs }: Leaving,
+    { missing, stakes }: Leaving,
     snapshot: DesiredSnapshot,
     nowMs: number,
     massChangeAllowed: () => boolean,
@@ -169,7 +174,8 @@ export class DeletionGate {
     /** By their grace period: objects that leave together are removed together. */
     const againAfterMs = new Map<number, number>();
     for (const record of missing) {
-      if (protectedPairs.has(record.key)) this.#pairs.add(record.key);
+      const stake = stakes.get(record.key);
+      if (stake && this.#stakes.get(record.key) !== 'together') this.#stakes.set(record.key, stake);
       const { graceMs, gate } = massChangeAllowed()
         ? { graceMs: this.#grace.goneMs, gate: leaving(snapshot) }
         : this.#claim(record, snapshot, confirm);
@@ -198,9 +204,10 @@ export class DeletionGate {
   #claim(record: ObjectRecord, snapshot: DesiredSnapshot, confirm: string): Claim {
     const claim = this.#claimOfFile(record, snapshot, confirm);
     const { lostMs } = this.#grace;
-    return this.#pairs.has(record.key) && claim.graceMs < lostMs
-      ? { graceMs: lostMs, gate: withProtection(lostMs, confirm) }
-      : claim;
+    const stake = this.#stakes.get(record.key);
+    if (!stake || claim.graceMs >= lostMs) return claim;
+    const gate = stake === 'together' ? withProtection(lostMs, confirm) : awaited(lostMs, confirm);
+    return { graceMs: lostMs, gate };
   }
 
   #claimOfFile({ file }: ObjectRecord, snapshot: DesiredSnapshot, confirm: string): Claim {
@@ -231,9 +238,9 @@ export class DeletionGate {
   }
 
   #forgetReturned(missing: readonly ObjectRecord[]): void {
-    if (this.#missing.size + this.#pairs.size === 0) return;
+    if (this.#missing.size + this.#stakes.size === 0) return;
     const stillMissing = new Set(missing.map(({ key }) => key));
-    for (const key of this.#pairs) if (!stillMissing.has(key)) this.#pairs.delete(key);
+    for (const key of this.#stakes.keys()) if (!stillMissing.has(key)) this.#stakes.delete(key);
     for (const key of this.#missing.keys()) {
       if (!stillMissing.has(key)) this.#missing.delete(key);
     }
@@ -302,6 +309,16 @@ function withProtection(graceMs: number, confirm: string): Gate {
     message:
       'the object and the task that protects it have left the source together: another branch that is checked out looks the same. ' +
       `Both are kept until they have been away for ${seconds(graceMs)}. If they were lost, put them back; if the deletion is intended, ${confirm}`,
+  };
+}
+
+function awaited(graceMs: number, confirm: string): Gate {
+  return {
+    kind: 'hold',
+    reason: 'SourceIncomplete',
+    message:
+      'the task has left the source while a change of the service that it protects waits: another branch that is checked out looks the same. ' +
+      `The service stays protected until the task has been away for ${seconds(graceMs)}. If its document was lost, put it back. To end the task at once, put it back with \`released: true\`, or ${confirm}`,
   };
 }
 

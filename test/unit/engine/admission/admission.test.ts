@@ -7,7 +7,7 @@ import { Admission, type Admitted } from '../../../../src/engine/admission/admis
 import { wholeSource } from '../../../../src/engine/fleet/fleet.ts';
 import type { ObjectKey } from '../../../../src/resources/index.ts';
 import { oneShotGrace } from '../../../../src/engine/index.ts';
-import { MemoryStore } from '../../../../src/state/index.ts';
+import { MemoryStore, type ObjectRecord } from '../../../../src/state/index.ts';
 import { desiredOf, serviceDocument } from '../../../support/desired.ts';
 import { ManualClock } from '../../../support/manual-clock.ts';
 
@@ -397,15 +397,123 @@ describe('a service that leaves together with the task that protects it', () => 
 
   test('is deleted as any other once its task has left alone', async () => {
     await start();
-    await admit(['a', 'x', 'y']);
-    await clock.advance(graceMs);
-    await admit(['a', 'x', 'y']);
+    await admitForGood(['a', 'x', 'y']);
     expect(marked()).toEqual(['epoch']);
     await store.remove('ProtectedTask/default/epoch');
     await admit(['x', 'y']);
     await clock.advance(graceMs);
     await admit(['x', 'y']);
     expect(marked()).toEqual(['a']);
+  });
+});
+
+describe('a registered task that leaves alone', () => {
+  const epoch: ObjectKey = 'ProtectedTask/default/epoch';
+  const document = (ends = '') =>
+    [
+      'apiVersion: fleetkeeper.dev/v1alpha1',
+      'kind: ProtectedTask',
+      'metadata: {name: epoch}',
+      `spec: {serviceRef: {name: a}${ends}}`,
+      '',
+    ].join('\n');
+  const withImage = (image: string) => serviceDocument('a').replace(/image: .*/, `image: ${image}`);
+
+  const record = (key: ObjectKey): ObjectRecord => {
+    const known = store.record(key);
+    if (!known) throw new Error(`no record of ${key}`);
+    return known;
+  };
+  /** What a pass over the service last reported. */
+  const report = async (reason?: string, key = keyOf('a')) => {
+    const pending = reason === undefined ? undefined : { reason, since: clock.wallMs() };
+    const more = { ready: undefined, drift: [], linked: [], reconcileAt: undefined };
+    await store.save({ ...record(key), report: { pending, ...more } });
+  };
+  const start = async (ends = '') => {
+    await admit(['a', 'x', 'y'], { 'epoch.yaml': document(ends) });
+    const registration = { serviceId: 'svc-1', activityId: record(epoch).uid, releaseKey: 'release-1' };
+    await store.save({ ...record(epoch), kind: { registration } });
+    await report();
+  };
+  const held = {
+    kind: 'hold',
+    reason: 'SourceIncomplete',
+    message: expect.stringMatching(
+      /change of the service that it protects waits.*240 s.*`released: true`, or/,
+    ),
+  };
+
+  test('is over at once while nothing waits for it', async () => {
+    await start();
+    await admitForGood(['a', 'x', 'y']);
+    expect(marked()).toEqual(['epoch']);
+  });
+
+  test.each(['Protected', 'OutsideWindow', 'AwaitsTurn', 'Draining'])(
+    'is kept for minutes while its service waits as %s',
+    async (reason) => {
+      await start();
+      await report(reason);
+      expect((await admit(['a', 'x', 'y'])).lingering.get(epoch)).toMatchObject(held);
+      // What waits may be out of sight, as during an outage.
+      await report('AccountUnreachable');
+      await clock.advance(grace.lostMs - 1);
+      await admit(['a', 'x', 'y']);
+      expect(marked()).toEqual([]);
+      await clock.advance(1);
+      await admit(['a', 'x', 'y']);
+      expect(marked()).toEqual(['epoch']);
+    },
+  );
+
+  test('is kept for minutes when the document of its service changes with it, as on another branch', async () => {
+    await start();
+    const other = { 'a.yaml': withImage('ghcr.io/acme/app:0') };
+    expect((await admit(['x', 'y'], other)).lingering.get(epoch)).toMatchObject(held);
+    await clock.advance(graceMs);
+    await admit(['x', 'y'], other);
+    expect(marked()).toEqual([]);
+    await admit(['a', 'x', 'y'], { 'epoch.yaml': document() });
+    await report();
+    await admitForGood(['a', 'x', 'y']);
+    expect(marked()).toEqual(['epoch']);
+  });
+
+  test('is kept for minutes when that document changed before, and no pass has reported on it', async () => {
+    await start();
+    const other = { 'a.yaml': withImage('ghcr.io/acme/app:0') };
+    await admit(['x', 'y'], { ...other, 'epoch.yaml': document() });
+    expect((await admit(['x', 'y'], other)).lingering.get(epoch)).toMatchObject(held);
+  });
+
+  test('is kept when the document changes while the task is away already', async () => {
+    await start();
+    expect((await admit(['a', 'x', 'y'])).lingering.get(epoch)).toMatchObject({ reason: 'Leaving' });
+    await clock.advance(graceMs - 1);
+    const other = { 'a.yaml': withImage('ghcr.io/acme/app:0') };
+    expect((await admit(['x', 'y'], other)).lingering.get(epoch)).toMatchObject(held);
+  });
+
+  test('is over at once where its document released it, or an operator allows it', async () => {
+    await start(', released: true');
+    await report('Protected');
+    await admitForGood(['a', 'x', 'y']);
+    expect(marked()).toEqual(['epoch']);
+    await store.remove(epoch);
+    await start();
+    await report('Protected');
+    allowed = true;
+    await admitForGood(['a', 'x', 'y']);
+    expect(marked()).toEqual(['epoch']);
+  });
+
+  test('is over at once for a command that shows it to a person', async () => {
+    await start();
+    await report('Protected');
+    admission = new Admission({ store, clock, grace: oneShotGrace, massChangeAllowed: () => false });
+    await admit(['a', 'x', 'y']);
+    expect(marked()).toEqual(['epoch']);
   });
 });
 

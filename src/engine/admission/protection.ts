@@ -1,0 +1,67 @@
+/**
+ * What is at stake when objects and the tasks that protect them leave the source:
+ *
+ * - `together`: a task leaves with the service that it protects, or with the owner of that;
+ * - `awaited`: a registered task leaves alone, and a change of its service waits for it, or is not reported on yet.
+ *
+ * Another branch that is checked out may look like either. A task that leaves while nothing waits is over.
+ */
+import { taskEnd } from '../plan/index.ts';
+import {
+  accountPlaceOf,
+  stateTraitsOf,
+  type ObjectKey,
+  type ProtectedTaskSpec,
+} from '../../resources/index.ts';
+import type { LastReport, ObjectRecord } from '../../state/index.ts';
+
+export type Stake = 'together' | 'awaited';
+
+export interface StakeInputs {
+  readonly recordOf: (key: ObjectKey) => ObjectRecord | undefined;
+  /** Whether the document of the object has changed since its last report. */
+  readonly isUnreported: (record: ObjectRecord) => boolean;
+  readonly wallMs: number;
+}
+
+/** Of a pass over the service, or a replica, whose change waits. */
+const waits: ReadonlySet<string> = new Set([
+  'Protected',
+  'OutsideWindow',
+  'DisruptionForbidden',
+  'AwaitsTurn',
+  'Draining',
+]);
+
+export function stakes(missing: readonly ObjectRecord[], inputs: StakeInputs): ReadonlyMap<ObjectKey, Stake> {
+  const keys = new Set(missing.map(({ key }) => key));
+  const found = new Map<ObjectKey, Stake>();
+  for (const record of missing) {
+    const place = accountPlaceOf(record.key, record.manifest.spec);
+    const home = 'with' in place ? inputs.recordOf(place.with) : undefined;
+    const owner = home?.derived?.owner;
+    const known = 'with' in place ? [place.with, owner] : [];
+    const leaving = known.filter((key) => key !== undefined && keys.has(key)) as readonly ObjectKey[];
+    if (leaving.length > 0) for (const key of [record.key, ...leaving]) found.set(key, 'together');
+    else if (home && holds(record, inputs.wallMs) && isAwaited(home, inputs))
+      found.set(record.key, 'awaited');
+  }
+  return found;
+}
+
+/** Its activity is registered, and neither released nor about to be. */
+function holds({ key, kind, manifest }: ObjectRecord, wallMs: number): boolean {
+  const registered = stateTraitsOf(key).registered?.(kind);
+  if (!registered || registered.isReleased) return false;
+  const spec = manifest.spec as unknown as ProtectedTaskSpec;
+  return taskEnd({ spec, deleting: false }, 'running', wallMs) === undefined;
+}
+
+function isAwaited(home: ObjectRecord, { recordOf, isUnreported }: StakeInputs): boolean {
+  const owner = home.derived && recordOf(home.derived.owner);
+  return isWaiting(home.report) || isUnreported(home) || (owner !== undefined && isUnreported(owner));
+}
+
+function isWaiting({ pending, interrupted }: Partial<LastReport> = {}): boolean {
+  return waits.has(pending?.reason ?? '') || waits.has(interrupted?.reason ?? '');
+}
