@@ -11,6 +11,7 @@
  * And one line when something else carries the mark of an object (`Duplicated`), whatever `Ready` is, and again when that is another thing: the
  * state may be that of two managers, which both buy.
  */
+import { keptFailure } from '../engine/index.ts';
 import type { Condition, ObjectKey } from '../resources/index.ts';
 import type { ObjectStatus, StateStore } from '../state/index.ts';
 import type { Logger } from '../telemetry/index.ts';
@@ -47,7 +48,8 @@ export class ReadyLog {
   /** After a pass. */
   passed(key: ObjectKey): void {
     const { store, logger } = this.#options;
-    const shown = store.record(key)?.status;
+    const record = store.record(key);
+    const shown = record?.status;
     this.#logDuplicates(key, shown);
     const now = shown?.conditions;
     if (!now) {
@@ -58,7 +60,7 @@ export class ReadyLog {
     if (!ready) return;
     const stalled = now.find(({ type, status }) => type === 'Stalled' && status === 'True');
     const isReady = ready.status === 'True';
-    const held = isReady ? undefined : stalled?.reason;
+    const held = isReady ? undefined : (stalled ?? (record && keptFailure(record)))?.reason;
     const last = this.#logged.get(key);
     const known = last?.isPending ? undefined : last;
     const wasReady = last?.ready === 'True';

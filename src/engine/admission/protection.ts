@@ -6,7 +6,7 @@
  *
  * Another branch that is checked out may look like either. A task that leaves while nothing waits is over.
  */
-import { taskEnd } from '../plan/index.ts';
+import { localTime, taskEnd } from '../plan/index.ts';
 import {
   accountPlaceOf,
   stateTraitsOf,
@@ -54,10 +54,12 @@ function holds({ key, kind, manifest }: ObjectRecord, wallMs: number): boolean {
   const registered = stateTraitsOf(key).registered?.(kind);
   if (!registered || registered.isReleased) return false;
   const spec = manifest.spec as unknown as ProtectedTaskSpec;
-  return taskEnd({ spec, deleting: false }, 'running', wallMs) === undefined;
+  return taskEnd({ spec, deleting: false }, 'running', localTime(wallMs)) === undefined;
 }
 
 function isAwaited(home: ObjectRecord, { recordOf, isUnreported }: StakeInputs): boolean {
+  // In error, what ran in it has ended.
+  if (home.report?.ready?.reason === 'ServiceError') return false;
   const owner = home.derived && recordOf(home.derived.owner);
   return isWaiting(home.report) || isUnreported(home) || (owner !== undefined && isUnreported(owner));
 }

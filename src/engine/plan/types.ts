@@ -73,6 +73,8 @@ export interface Wait extends Outstanding {
   readonly recheckAfterMs: number;
   /** It also needs an operator: reported as stalled, while rechecks continue. */
   readonly stalled?: true;
+  /** What is there has failed: `Ready` shows this reason, with the message of the wait. */
+  readonly failed?: ReasonOf<'held'>;
   /** The steps that would be taken without the wait. */
   readonly steps: readonly Step[];
   /** Of what waits for activities and nothing else: their ids, as far as they are shown. */
@@ -197,12 +199,13 @@ export function waitFor(
   rest: {
     recheckAfterMs?: number;
     stalled?: true;
+    failed?: ReasonOf<'held'> | undefined;
     steps?: readonly Step[];
     differences?: readonly Difference[];
     activities?: NonNullable<Wait['activities']>;
   } = {},
 ): Wait {
-  const { recheckAfterMs = recheckMs.progress, stalled, steps = [], differences = nothing } = rest;
+  const { recheckAfterMs = recheckMs.progress, stalled, failed, steps = [], differences = nothing } = rest;
   const { activities } = rest;
   return {
     kind: 'wait',
@@ -212,6 +215,7 @@ export function waitFor(
     steps,
     differences,
     ...(stalled ? { stalled } : {}),
+    ...(failed ? { failed } : {}),
     ...(activities ? { activities } : {}),
   };
 }

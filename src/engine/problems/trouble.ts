@@ -9,6 +9,7 @@ import { digestOf, rfc3339 } from '../../base/index.ts';
 import { isReason, reasons, type ReasonEntry, type Severity } from '../../reasons/index.ts';
 import { accountPlaceOf, type Condition, type ObjectKey } from '../../resources/index.ts';
 import type { ObjectRecord } from '../../state/index.ts';
+import { protectedReason } from '../plan/index.ts';
 
 /** How long a reason has to last before it is a problem. */
 export const afterMs = { critical: 0, warning: 300_000, info: Infinity } as const;
@@ -37,10 +38,21 @@ export interface Trouble {
 
 const noReason: Pick<ReasonEntry, 'kind' | 'severity'> = { kind: 'fact', severity: 'info' };
 
-/** Why something is awaited or held; else why it is Ready or not. */
+/** Why something is awaited or held; else why it is Ready or not. What failed comes before what its remedy waits for. */
 export function causeOf(record: Pick<ObjectRecord, 'status' | 'report'>): Cause | undefined {
-  const found = trueOf(record, 'Stalled') ?? trueOf(record, 'Reconciling') ?? conditionIn(record, 'Ready');
+  const found =
+    trueOf(record, 'Stalled') ??
+    keptFailure(record) ??
+    trueOf(record, 'Reconciling') ??
+    conditionIn(record, 'Ready');
   return found && { reason: found.reason, message: found.message, since: sinceWhen(record, found) };
+}
+
+/** What failed, while its remedy waits for a task that a person may end. */
+export function keptFailure(record: Pick<ObjectRecord, 'status'>): Condition | undefined {
+  const ready = conditionIn(record, 'Ready');
+  const isKept = trueOf(record, 'Reconciling')?.reason === protectedReason;
+  return isKept && ready?.status === 'False' && ready.reason !== protectedReason ? ready : undefined;
 }
 
 /** A condition keeps its time from one reason to the next, and the record has that of the reason. */

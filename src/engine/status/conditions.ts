@@ -132,10 +132,14 @@ function readiness({ plan, health }: ConditionInputs): Statement {
     case 'hold':
       if (entryOf(plan.reason).followsHealth)
         return { status: health.ready, reason: health.reason, message: health.message };
-      return { status: 'False', reason: plan.reason, message: plan.message };
+      return { status: 'False', reason: failureOf(plan) ?? plan.reason, message: plan.message };
     default:
       return unreachable(plan);
   }
+}
+
+function failureOf(plan: Plan): Reason | undefined {
+  return plan.kind === 'wait' ? plan.failed : undefined;
 }
 
 function reconciling(plan: Plan): Statement {

@@ -12,6 +12,8 @@
  * registered in it, or heartbeats of its activity are accepted: reads may lag behind, and then it runs. A task that is only declared has not
  * begun: what is changed together with it is changed before the start.
  *
+ * In error, what ran has ended, and its task does not know: `Ready` shows the error then, and not the wait.
+ *
  * A stale record still protects, and does not prove that the task finished (§4 rule 6). The contract does not show
  * the fields of an activity record, so everything protects that does not show that it is released.
  */
@@ -62,13 +64,32 @@ export function disruptionObstacle(
   if (closed || disruption === 'Always') return closed;
   const protector = protectorOf(inputs);
   if (protector === undefined) return undefined;
-  return waitFor(protectedReason, `${step.action.do} waits for ${protector}`, {
-    recheckAfterMs: recheckMs.protection,
-    steps,
-    differences,
-    // A task that is declared may be registered at any time.
-    ...(inputs.declaredTasks.length > 0 ? {} : { activities: unreleasedIn(inputs).map(({ id }) => id) }),
-  });
+  const message = `${step.action.do} waits for ${protector}`;
+  // A task that is declared may be registered at any time.
+  const known =
+    inputs.declaredTasks.length > 0 ? {} : { activities: unreleasedIn(inputs).map(({ id }) => id) };
+  const rest = { recheckAfterMs: recheckMs.protection, steps, differences, ...known };
+  const failure = failureOf(inputs);
+  if (failure === undefined) return waitFor(protectedReason, message, rest);
+  const isTask = (inputs.activities ?? []).every(({ released }) => released === true);
+  const end = isTask ? 'set `released: true` in its document' : 'release it';
+  const ended = `${failure}; what ran in it has ended. ${message}. If that is over, ${end}`;
+  return waitFor(protectedReason, ended, { ...rest, failed: 'ServiceError' });
+}
+
+function failureOf(inputs: ServiceInputs): string | undefined {
+  const { observation } = inputs;
+  const isBroken = observation.kind === 'present' && observation.value.state === 'error';
+  return isBroken ? errorText(inputs, observation.value) : undefined;
+}
+
+/** With the provider's message. */
+export function errorText(
+  { secretValues }: Pick<ServiceInputs, 'secretValues'>,
+  { error }: wire.Service,
+  more = '',
+): string {
+  return `the service is in error${more}${error ? `: ${providerText(error, secretValues())}` : ''}`;
 }
 
 /** What runs in the service and must not be interrupted; undefined when nothing is known to. */

@@ -6,7 +6,8 @@
  *
  * When much of a fleet fails at the same time, what fails is not the single service, and restarting all of it makes
  * it worse: at most a fifth of the services of an account is under restart at once. Like every restart, this one
- * waits for activities (§4 rule 6). Without `onError`, or with 0 restarts, the error is only reported.
+ * waits for activities (§4 rule 6). The contract does not state how a run shows that it finished, so the message names what a
+ * person may set before the task ends. Without `onError`, or with 0 restarts, the error is only reported.
  */
 import { restartService } from '../../actions/index.ts';
 import type { wire } from '../../api/index.ts';
@@ -14,7 +15,6 @@ import { elapsedMs } from '../../base/index.ts';
 import {
   holdFor,
   remediationReason,
-  providerText,
   waitFor,
   type Difference,
   type Plan,
@@ -22,6 +22,7 @@ import {
 } from '../../engine/plan/index.ts';
 import type { ServiceState } from '../../resources/index.ts';
 import type { ObjectRecord } from '../../state/index.ts';
+import { errorText } from './disruption.ts';
 import type { ServiceInputs } from './inputs.ts';
 import { act } from './removal.ts';
 
@@ -39,14 +40,15 @@ export function planError(
   const { object, record, nowMs } = inputs;
   const allowed = object.spec.onError?.restarts ?? 0;
   const restarts = restartsSoFar(record.kind, record.generation);
-  const detail = service.error ? `: ${providerText(service.error, inputs.secretValues())}` : '';
+  const error = errorText(inputs, service);
   const remedy = 'fix what it runs, or set a new restartToken';
   if (allowed === 0) {
-    const message = `the service is in error${detail}; ${remedy}`;
+    const message = `${error}; ${remedy}`;
     return holdFor('ServiceError', message, { path: ['spec'], differences });
   }
   if (restarts >= allowed) {
-    const message = `the service is in error after ${restarts} of ${allowed} restarts${detail}; ${remedy}`;
+    const exhausted = errorText(inputs, service, ` after ${restarts} of ${allowed} restarts`);
+    const message = `${exhausted}; ${remedy}`;
     return holdFor('RemediationExhausted', message, { path: ['spec', 'onError'], differences });
   }
   const step: Step = {
@@ -57,15 +59,19 @@ export function planError(
   };
   const leftMs = pauseLeftMs(record, nowMs);
   if (leftMs > 0) {
-    const message = `the service is in error${detail}; restart ${restarts + 1} of ${allowed} follows in ${Math.ceil(leftMs / 1000)} s`;
+    const message = `${error}; restart ${restarts + 1} of ${allowed} follows in ${Math.ceil(leftMs / 1000)} s`;
     return waitFor('RemediationBackoff', message, { recheckAfterMs: leftMs, steps: [step], differences });
   }
   const { underWay, services } = inputs.remediations;
   if (underWay >= mostAtOnce(services)) {
-    const message = `the service is in error${detail}; ${underWay} of ${services} services of the account are being restarted, and no more than that at once`;
+    const message = `${error}; ${underWay} of ${services} services of the account are being restarted, and no more than that at once`;
     return waitFor('RemediationBrake', message, { recheckAfterMs: firstPauseMs, steps: [step], differences });
   }
-  return act(inputs, [step], differences);
+  const plan = act(inputs, [step], differences);
+  if (plan.kind !== 'wait' || plan.failed === undefined) return plan;
+  // A run that has finished may be in error, too, and not every provider shows how it ended.
+  const message = `${plan.message}; restart ${restarts + 1} of ${allowed} follows then: to have none, set \`onError: {restarts: 0}\` before`;
+  return { ...plan, message };
 }
 
 /** Of the restarts that remediation may have under way in one account at the same time. */

@@ -68,6 +68,18 @@ test('a life has a line for each transition, and none between', () => {
   ]);
 });
 
+test('an error that a task keeps from its remedy has a line, also while another change waited', () => {
+  const { lines, see } = world();
+  const waits = (reason: string): Condition[] => [
+    ...conditions('False', reason, { message: 'exit 0' }).slice(0, 1),
+    { ...(conditions('True', 'Protected')[0] as Condition), type: 'Reconciling' },
+  ];
+  see(waits('Protected'));
+  see(waits('ServiceError'));
+  see(waits('ServiceError'));
+  expect(lines).toEqual(['info not ready False Protected: exit 0', 'warn held False ServiceError: exit 0']);
+});
+
 test.each([
   { was: conditions('True', 'Running'), is: conditions('True', 'Running'), line: undefined },
   {

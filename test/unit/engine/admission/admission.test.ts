@@ -425,9 +425,11 @@ describe('a registered task that leaves alone', () => {
     return known;
   };
   /** What a pass over the service last reported. */
-  const report = async (reason?: string, key = keyOf('a')) => {
+  const report = async (reason?: string, readyReason = 'Running') => {
+    const key = keyOf('a');
+    const ready = { reason: readyReason, since: clock.wallMs() };
     const pending = reason === undefined ? undefined : { reason, since: clock.wallMs() };
-    const more = { ready: undefined, drift: [], linked: [], reconcileAt: undefined };
+    const more = { ready, drift: [], linked: [], reconcileAt: undefined };
     await store.save({ ...record(key), report: { pending, ...more } });
   };
   const start = async (ends = '') => {
@@ -504,6 +506,13 @@ describe('a registered task that leaves alone', () => {
     await start();
     await report('Protected');
     allowed = true;
+    await admitForGood(['a', 'x', 'y']);
+    expect(marked()).toEqual(['epoch']);
+  });
+
+  test('is over at once while its service is in error: what it protected has ended', async () => {
+    await start();
+    await report('Protected', 'ServiceError');
     await admitForGood(['a', 'x', 'y']);
     expect(marked()).toEqual(['epoch']);
   });

@@ -1,4 +1,5 @@
 import * as fc from 'fast-check';
+import { causeOf } from '../../../../src/engine/index.ts';
 import { describe, expect, test } from 'vitest';
 import { type Plan, holdFor, inSync, waitFor } from '../../../../src/engine/plan/index.ts';
 import { type StatusInputs, buildStatus } from '../../../../src/engine/status/index.ts';
@@ -126,6 +127,17 @@ describe('conditions', () => {
     expect(words(first)).toContain('Protected=True ActivityUnreleased');
     expect(words(statusOf(acting, later(first)))).toContain('Protected=False NotApplicable');
     expect(condition(statusOf(acting), 'Protected')).toBeUndefined();
+  });
+
+  test('an error that a task keeps from its remedy is shown as the error', () => {
+    const message = 'the service is in error: exit 1. restart-service waits for the ProtectedTask epoch';
+    const status = statusOf(waitFor('Protected', message, { failed: 'ServiceError' }));
+    expect(words(status)).toEqual(
+      expect.arrayContaining(['Ready=False ServiceError', 'Reconciling=True Protected']),
+    );
+    expect(condition(status, 'Ready')?.message).toBe(message);
+    expect(causeOf({ status, report: undefined })).toMatchObject({ reason: 'ServiceError', message });
+    expect(causeOf({ status: statusOf(guarded), report: undefined })).toMatchObject({ reason: 'Protected' });
   });
 
   test('an unknown outcome is told, and stays told as over', () => {

@@ -108,6 +108,29 @@ describe('a service in error', () => {
     expect(plan).toMatchObject({ kind: 'wait', reason: 'Protected' });
   });
 
+  test('under a task has its error first, and how the task is ended', () => {
+    const plan = servicePlan({ spec, service: broken, declaredTasks: ['epoch'] });
+    expect(plan).toMatchObject({
+      reason: 'Protected',
+      failed: 'ServiceError',
+      message:
+        'the service is in error: out of memory; what ran in it has ended. restart-service waits for the ProtectedTask epoch. ' +
+        'If that is over, set `released: true` in its document; restart 1 of 3 follows then: to have none, set `onError: {restarts: 0}` before',
+    });
+    const foreign = servicePlan({ spec, service: broken, activities: [anActivity()] });
+    expect(foreign).toMatchObject({ message: expect.stringMatching(/If that is over, release it;/) });
+  });
+
+  test('under a task shows its error when another change waits, too', () => {
+    const of = aSpec({ image: 'ghcr.io/acme/trainer:2' });
+    const world = { spec: of, before: aSpec(), declaredTasks: ['epoch'] };
+    expect(servicePlan({ ...world, service: broken })).toMatchObject({
+      failed: 'ServiceError',
+      message: expect.stringMatching(/^the service is in error: out of memory;.* patch-service waits for/),
+    });
+    expect(servicePlan({ ...world, service: aService() })).not.toHaveProperty('failed');
+  });
+
   test('is not restarted when it should be stopped', () => {
     const stopped = aSpec({ onError: { restarts: 3 }, desiredState: 'Stopped' });
     expect(stepsOf(servicePlan({ spec: stopped, service: broken }))).toEqual(['stop-service']);
