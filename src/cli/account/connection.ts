@@ -18,6 +18,7 @@ import { withLocal } from '../local/with-local.ts';
 import { digestKeyOption } from '../options.ts';
 import { withSecretsFlag, type SecretsFlags } from '../secrets-dir.ts';
 import { environmentAccount } from '../source.ts';
+import { RotatingKey } from './rotating-key.ts';
 import { refuseOtherAccount } from './same-account.ts';
 
 export interface ConnectionFlags extends ClusterFlags, SecretsFlags {
@@ -97,12 +98,21 @@ async function connectedTo<Result>(
     const found = keys.keyOf({ name: key, spec, origin }, fleet?.snapshot);
     if (found.kind === 'none')
       throw new UserError(`there is no API key for the account ${key}`, found.remedy);
-    const credential = () => found.key;
+    const reread = () => keys.keyOf({ name: key, spec, origin }, fleet?.snapshot);
+    const rotating = new RotatingKey(found.key, reread, context.clock);
+    const credential = () => rotating.key;
     const metrics = createMetrics();
     const limiter = new Limiter({ account: key, ...spec.requests }, context.clock, metrics);
     const baseUrl = spec.url.replace(/\/+$/, '');
     const { refusals, credentialsHeader } = spec;
-    const shared = { transport, limiter, clock: context.clock, metrics, refusals, credentialsHeader };
+    const shared = {
+      transport: rotating.watch(transport),
+      limiter,
+      clock: context.clock,
+      metrics,
+      refusals,
+      credentialsHeader,
+    };
     const api = new ControlApi({ baseUrl, credential, ...shared });
     return { key, namespace, name, spec, api, credential };
   });

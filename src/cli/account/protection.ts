@@ -7,6 +7,8 @@
  * An API that can't be reached is tried again until the command ends, and for `releaseMs` after it, unless no request
  * can have registered anything. If there can be no protection (no such service, a key that is not accepted), `held`
  * reports that once.
+ *
+ * Once it was held, no refusal ends it. While heartbeats are refused, and when they are accepted again, one line shows that.
  */
 import { HeartbeatLoop, type RegistrationRequest, type RegistrationState } from '../../activities/index.ts';
 import { UserError, sleep } from '../../base/index.ts';
@@ -42,6 +44,12 @@ export class Protection {
   readonly #takesUp: boolean;
   /** It was refused for good, and so never was. */
   #refused = false;
+  #wasHeld = false;
+  /** Another id has replaced one that somebody else released. */
+  #isRetaken = false;
+  /** The status that the last line was about; 0: the release by somebody else. */
+  #shownStatus: number | undefined;
+  #hasCommand = false;
 
   /** `takesUp`: somebody may have registered the activity before. */
   constructor(
@@ -76,6 +84,11 @@ export class Protection {
     return this.#state?.failure;
   }
 
+  /** From here on, what becomes of the protection is shown. */
+  commandStarts(): void {
+    this.#hasCommand = true;
+  }
+
   /** The command has ended: releases the activity, and reports a failure. */
   async end(): Promise<void> {
     const { clock } = this.#context;
@@ -87,7 +100,7 @@ export class Protection {
     const why = this.failure === undefined ? '' : `: ${this.failure}`;
     complain(
       this.#context,
-      `${this.label} could not be released${why}; it protects ${this.#service ?? 'the service'} until it is: ` +
+      `${this.label} could not be released${why}; it protects ${this.#place} until it is: ` +
         `run \`protect\` again with --task-id ${this.#activity.id}`,
     );
   }
@@ -144,6 +157,7 @@ export class Protection {
       if (this.#ending.signal.aborted) return over.resolve();
       const lost = this.label;
       this.#activity = { ...this.#activity, id: random.uuid() };
+      [this.#isRetaken, this.#mayExist, this.#shownStatus] = [true, false, 0];
       complain(this.#context, `${lost} was released by somebody else; continuing with ${this.#activity.id}`);
       check();
     };
@@ -157,17 +171,20 @@ export class Protection {
         name: this.#activity.name,
         wanted: this.#ending.signal.aborted ? 'released' : 'held',
         releaseKey,
-        isNew: !this.#takesUp,
+        isNew: !this.#takesUp && !this.#isRetaken,
         visibilityMs,
       });
       this.#state = state;
-      if (state.phase === 'held') this.#held.resolve();
+      if (state.phase === 'held') {
+        this.#wasHeld = true;
+        this.#held.resolve();
+      }
       if (state.phase === 'released') return over.resolve();
-      if (state.phase === 'spent' && state.heartbeatAtMs !== undefined) return retake();
-      const refusal = state.heartbeatAtMs === undefined ? refusalOf(state, this.#activity) : undefined;
+      if (state.phase === 'spent' && this.#wasHeld) return retake();
+      this.#show(state, visibilityMs);
+      const refusal = this.#wasHeld ? undefined : refusalOf(state, this.#activity);
       if (!refusal) return;
-      this.#refused = true;
-      this.#held.reject(refusal);
+      this.#refuse(refusal);
       over.resolve();
     };
     this.#ending.signal.addEventListener('abort', check, { once: true });
@@ -175,6 +192,33 @@ export class Protection {
     check();
     await over.promise;
     await loop.stop();
+  }
+
+  #refuse(refusal: UserError): void {
+    this.#refused = true;
+    this.#held.reject(refusal);
+    if (this.#hasCommand)
+      complain(this.#context, `${refusal.message}; nothing protects ${this.#place} while the command runs`);
+  }
+
+  get #place(): string {
+    return this.#service ?? 'the service';
+  }
+
+  /** One line when heartbeats are refused, and one when they are accepted again. */
+  #show({ phase, failure, refusedWith }: RegistrationState, visibilityMs: number): void {
+    if (!this.#wasHeld || this.#ending.signal.aborted) return;
+    if (phase === 'held' && failure === undefined) {
+      if (this.#shownStatus !== undefined) complain(this.#context, `protected again by ${this.label}`);
+      this.#shownStatus = undefined;
+      return;
+    }
+    if (refusedWith === undefined || passing.has(refusedWith) || refusedWith === this.#shownStatus) return;
+    this.#shownStatus = refusedWith;
+    complain(
+      this.#context,
+      `heartbeats of ${this.label} are ${failure}; ${awaited(refusedWith, this.#place, visibilityMs)}`,
+    );
   }
 }
 
@@ -191,6 +235,22 @@ function refusalOf(state: RegistrationState, { id }: Activity): UserError | unde
     `the activity can't be registered: ${state.failure}`,
     'check the service, the account and the key',
   );
+}
+
+/** What a refusal of its heartbeats may mean, and what `protect` waits for. */
+function awaited(status: number, place: string, visibilityMs: number): string {
+  switch (status) {
+    case 401:
+    case 403:
+      return `its record still protects ${place}, and they continue with a valid key`;
+    case 404:
+    case 410:
+      return `${place} may be gone, and is not protected then; the command runs on`;
+    case 409:
+      return `if somebody else has released it, nothing protects ${place} now; another one is registered once that is certain, at most ${visibilityMs / 1000} s after its registration`;
+    default:
+      return 'they are tried again';
+  }
 }
 
 function mayPass({ outcome }: RequestFailed): boolean {

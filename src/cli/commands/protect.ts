@@ -67,6 +67,7 @@ async function protect(
     await protection.end();
     throw error;
   }
+  protection.commandStarts();
   const code = await run(context, command);
   const release = context.takeSignals(() => protection.giveUp());
   await protection.end();
