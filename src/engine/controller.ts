@@ -277,9 +277,10 @@ export class Controller {
     const record = store.record(key);
     if (record && !isTakenIn(record, fleet.snapshot)) return;
     const handle = this.#members.accountOf(key);
-    // Heartbeats can't wait for the first read of an account that is slow to answer.
+    // Heartbeats can't wait for the first read of an account that is slow to answer. A preview has none, and its first plan is the last.
     const { needsNoAccountRead = false } = this.#options.kinds[parseObjectKey(key).kind];
-    if (handle && !needsNoAccountRead && !this.#synced.has(handle.name)) return;
+    const canWait = !needsNoAccountRead || this.#options.mode === 'preview';
+    if (handle && canWait && !this.#synced.has(handle.name)) return;
     this.#queue.add(key, lane);
   }
 
