@@ -183,7 +183,7 @@ export const heldByDocument = {
     whose: 'user',
     observed: 'yes',
     meaning: 'The task was released, and a released activity does not protect again.',
-    remedy: 'Write a ProtectedTask with another name.',
+    remedy: 'Write a ProtectedTask with another name, or remove this one, and add it again when it is gone.',
   },
   UnknownRegion: {
     kind: 'held',

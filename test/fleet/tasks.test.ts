@@ -233,3 +233,33 @@ testOnClock('a deadline releases a task at once when the API agrees', async () =
   expect(nowMs() - deadlineMs).toBeLessThan(15_000);
   await fleet.until('ContainerService/web', 'Protected', 'False');
 });
+
+test('a deadline that had passed before the task was registered is an error, also after the next run', async () => {
+  const { plane, fleet } = await world();
+  const wrong = task('epoch', { until: { deadline: '2025-12-03T06:00:00Z' } });
+  await fleet.write('web.yaml', [service('web'), wrong]);
+  const { plan } = await fleet.plan();
+  expect(plan.held).toMatchObject([{ name: 'epoch', reason: 'InvalidSpec' }]);
+  const applied = await fleet.apply();
+  expect(applied.code).toBe(1);
+  expect(await activitiesOf(plane)).toEqual([]);
+  expect((await fleet.apply()).code).toBe(1);
+  await fleet.write('web.yaml', [service('web', { image: 'ghcr.io/acme/app:2' }), wrong]);
+  expect((await fleet.apply()).code).toBe(1);
+  expect(await plane.service('web')).toMatchObject({ image: 'ghcr.io/acme/app:2' });
+  await fleet.write('web.yaml', [
+    service('web', { image: 'ghcr.io/acme/app:2' }),
+    task('epoch', { until: { deadline: '2030-12-03T06:00:00Z' } }),
+  ]);
+  expect((await fleet.apply()).code).toBe(0);
+  expect(await activitiesOf(plane)).toHaveLength(1);
+});
+
+testOnClock('a plan shows the release by a deadline that has passed while nothing ran', async () => {
+  const { fleet } = await world();
+  const until = { deadline: new Date(nowMs() + 60_000).toISOString() };
+  await fleet.write('web.yaml', [service('web'), task('epoch', { until })]);
+  expect((await fleet.apply()).code).toBe(0);
+  await sleep(2 * 60_000);
+  expect((await fleet.plan()).plan.changes).toMatchObject([{ kind: 'ProtectedTask', action: 'release' }]);
+});

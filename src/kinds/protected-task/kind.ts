@@ -12,10 +12,11 @@ import {
 } from '../../engine/index.ts';
 import type { ProtectedTaskSpec, TaskState } from '../../resources/index.ts';
 import { keepActivity, prepare, saveRegistration, writeDown, type TaskView } from './activity.ts';
+import { hasNeverBegun } from './begun.ts';
 import { planTask, type RegistrationView, type TaskInputs } from './plan.ts';
 import { protectedService } from './service.ts';
 import { observedTask, taskHealth } from './status.ts';
-import { jobOf } from './tasks.ts';
+import { jobOf, serviceKeyOf } from './tasks.ts';
 import { isOpen, leftUntilDeadline, taskTime } from './time.ts';
 
 interface TaskLook extends TaskInputs {
@@ -28,13 +29,19 @@ const goneStatuses: ReadonlySet<number> = new Set([400, 404, 409, 410]);
 
 function taskLook(view: TaskView): TaskLook {
   const { fleet, object, record, mode, seen } = view;
+  const { handle } = accountOf(view);
+  const [job, time] = [jobOf(fleet, record), taskTime(view, handle)];
+  const { registration, releasedAt } = record.kind;
+  const isOver = taskEnd(object, job, time) === 'DeadlinePassed';
+  const isUnregistered = registration === undefined && releasedAt === undefined;
   return {
     object,
     record,
     service: protectedService(view),
     lease: seen.local,
-    job: jobOf(fleet, record),
-    time: taskTime(view, accountOf(view).handle),
+    job,
+    time,
+    hasNeverBegun: isOver && isUnregistered && hasNeverBegun(view, serviceKeyOf(record, object.spec), handle),
     isKeptElsewhere: mode === 'preview' && record.kind.registration !== undefined,
   };
 }

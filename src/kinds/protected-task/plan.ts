@@ -13,6 +13,7 @@
  * | released: by `released`, a deadline, a Job, or the end of the object | none | InSync: nothing was registered |
  * |                                           | registered   | Wait until the release is acknowledged           |
  * |                                           | acknowledged | InSync                                           |
+ * | released by a deadline, and it has never begun | none     | Hold: the document has a wrong time              |
  *
  * Nothing else releases: not a stop of the process, not a crash, not an expired record (§4 rule 6).
  */
@@ -51,6 +52,8 @@ export interface TaskInputs {
   readonly lease: RegistrationView | undefined;
   readonly job: JobState;
   readonly time: TaskTime;
+  /** Its deadline has passed, and nothing was ever registered (begun.ts). */
+  readonly hasNeverBegun?: boolean;
 }
 
 const longestRecheckMs = 3_600_000;
@@ -61,11 +64,12 @@ const failingMs = 60_000;
 export function planTask(inputs: TaskInputs): Plan {
   const { object, record, job, time } = inputs;
   const end = taskEnd(object, job, time);
+  if (end === 'DeadlinePassed' && inputs.hasNeverBegun) return neverBegun(object.spec);
   if (end !== undefined) return planRelease(inputs, end);
   if (record.kind.releasedAt !== undefined) {
     return holdFor(
       'TaskReleased',
-      'the task was released, and a released activity does not protect again; for another run, write a ProtectedTask with another name',
+      'the task was released, and a released activity does not protect again; for another run, write a ProtectedTask with another name, or remove this one, and add it again when it is gone',
       { path: ['spec'] },
     );
   }
@@ -80,6 +84,11 @@ export function planTask(inputs: TaskInputs): Plan {
     return waitForJob(object.spec.until?.jobRef?.name ?? '', job);
   }
   return planHolding(inputs);
+}
+
+function neverBegun({ until }: ProtectedTaskSpec): Plan {
+  const message = `the deadline ${until?.deadline} had passed before the task was registered: it protects nothing. Correct \`until.deadline\`, or remove the task`;
+  return holdFor('InvalidSpec', message, { path: ['spec', 'until', 'deadline'] });
 }
 
 function waitForJob(name: string, job: 'missing' | 'unknown'): Plan {

@@ -6,8 +6,12 @@ import type { TaskInputs } from './plan.ts';
 import { whyNotOver } from './time.ts';
 
 /** Ready means that the task is as it should be: held, or over. */
-export function taskHealth({ object, record, lease, job, time }: TaskInputs): Health {
+export function taskHealth(inputs: TaskInputs): Health {
+  const { object, record, lease, job, time } = inputs;
   const end = taskEnd(object, job, time);
+  if (end !== undefined && inputs.hasNeverBegun) {
+    return { ready: 'False', reason: 'NotRegistered', message: 'the deadline had passed before' };
+  }
   if (end !== undefined) return { ready: 'True', reason: 'Released', message: end };
   if (record.kind.registration === undefined) {
     return { ready: 'False', reason: 'NotRegistered', message: 'the activity is not registered yet' };

@@ -143,6 +143,17 @@ describe('a protected task', () => {
     expect(said(plan({ spec: { released: true } }))).toBe('in-sync');
   });
 
+  test('whose deadline had passed before it was registered is held, if that is certain', () => {
+    const spec = { until: { deadline: past } };
+    expect(said(plan({ spec }))).toBe('in-sync');
+    expect(plan({ spec, hasNeverBegun: true })).toMatchObject({
+      kind: 'hold',
+      reason: 'InvalidSpec',
+      message: expect.stringContaining(`the deadline ${past} had passed before the task was registered`),
+    });
+    expect(taskHealth(inputs({ spec, hasNeverBegun: true })).ready).toBe('False');
+  });
+
   test('that was released is not held again under that name', () => {
     expect(said(plan({ record: { kind: { registration, releasedAt: now } } }))).toBe('hold TaskReleased');
   });
