@@ -40,6 +40,15 @@ test('a task is held while its document says so, and released when it says so', 
   expect((await fleet.plan()).code).toBe(0);
 });
 
+test('who applies a task reads that its heartbeats need a manager', async () => {
+  const { fleet } = await world();
+  await fleet.write('web.yaml', [service('web'), task('epoch')]);
+  const { code, stderr } = await fleet.apply();
+  expect(code).toBe(0);
+  expect(stderr).toContain('the heartbeats of 1 ProtectedTask(s) stop now, unless `fleetkeeper run` runs');
+  expect((await fleet.apply('--output', 'json')).stderr).not.toContain('heartbeats');
+});
+
 test('the end of its document releases a task, too, and the same name may be used again', async () => {
   const { plane, fleet } = await world();
   await fleet.write('web.yaml', [service('web'), task('epoch')]);

@@ -3,6 +3,9 @@ import { UserError } from '../../base/index.ts';
 import { converge, stalledIn } from '../change/converge.ts';
 import { agreed, inLockedFolder, planned, withOpenState, type LockedFolder } from '../change/one-shot.ts';
 import { recordsIn, type Records } from '../change/part-of-fleet.ts';
+import { isHeld } from '../../shown/heartbeats.ts';
+import type { ObjectRecord } from '../../state/index.ts';
+import type { OutputFormat } from '../output/output.ts';
 import { isCluster } from '../cluster.ts';
 import { complain, exitCodes, type Context } from '../context.ts';
 import { analysisPrometheusOption } from '../analysis-prometheus.ts';
@@ -61,9 +64,7 @@ export function defineApply(command: Command, context: Context, exit: (code: num
       const rules = await readPolicy(flags);
       const judged = { ...flags, rules };
       const work = (folder: LockedFolder) =>
-        planFile === undefined
-          ? apply(folder, judged)
-          : applyPlanFile(folder, judged, planFile, printRecords);
+        planFile === undefined ? apply(folder, judged) : applyPlanFile(folder, judged, planFile, printResult);
       exit(await inLockedFolder(context, judged, 'apply', work));
     });
 }
@@ -109,7 +110,7 @@ async function apply(folder: LockedFolder, flags: ApplyFlags): Promise<number> {
     const how = { command: 'apply', source, store, part, policy, allowMassChange, stableMs } as const;
     const records = recordsIn(part, store);
     const missing = (await converge(context, flags, how)) ?? unsettledIn(records);
-    printRecords(context, flags.output, records.records());
+    printResult(context, flags.output, records.records());
     if (missing !== undefined) complain(context, missing);
     const { problems } = observed.snapshot;
     if (problems.length > 0) {
@@ -121,6 +122,19 @@ async function apply(folder: LockedFolder, flags: ApplyFlags): Promise<number> {
     if (problems.length > 0) return exitCodes.failed;
     return missing === undefined ? exitCodes.ok : codeOf(records);
   });
+}
+
+/** Whoever applies may not know that protection stays fresh only while a manager runs. */
+function printResult(context: Context, format: OutputFormat, found: Iterable<ObjectRecord>): void {
+  const records = [...found];
+  printRecords(context, format, records);
+  const { length } = records.filter(isHeld);
+  if (length > 0 && format === 'text') {
+    complain(
+      context,
+      `the heartbeats of ${length} ProtectedTask(s) stop now, unless \`fleetkeeper run\` runs; the services stay protected`,
+    );
+  }
 }
 
 /** Of a fleet that is not as declared. */

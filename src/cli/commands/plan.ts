@@ -4,6 +4,10 @@ import type { OverlayCheck } from '../../desired/index.ts';
 import { hasNews } from '../../manager/index.ts';
 import { withLocal } from '../local/with-local.ts';
 import { complain, exitCodes, print, type Context } from '../context.ts';
+import { hasStateFile } from '../../state/index.ts';
+import { expiredTasks } from '../../shown/heartbeats.ts';
+import { isAbsent } from '../../shown/manager-state.ts';
+import { readEntries } from '../status/read.ts';
 import { clusterHeading, isCluster } from '../cluster.ts';
 import { readFleet } from '../fleet-access.ts';
 import {
@@ -23,6 +27,7 @@ import {
   outputOptionWith,
   parseDuration,
   withFleetFlags,
+  stateFile,
   type FleetFlags,
 } from '../options.ts';
 import { refuseDocument } from '../no-document.ts';
@@ -97,6 +102,7 @@ export function definePlan(command: Command, context: Context, exit: (code: numb
       for (const line of problemLines(observed.snapshot)) complain(context, line);
       for (const message of observed.unreadable) complain(context, message);
       show(context, flags, observed);
+      if (flags.output === 'text') await noteExpired(context, flags);
       if (made) reportFile(context, flags, made);
       if (hasInputErrors(observed) || observed.unreadable.length > 0) return exit(exitCodes.failed);
       const problem = costProblem(observed.plan, flags);
@@ -125,6 +131,18 @@ function show(context: Context, flags: PlanFlags, { plan, readable }: ObservedFl
     if (plan.partial) print(context, partText(plan.partial));
     print(context, renderPlan(readable, palette(context.stdout, context.environment), detail));
   }
+}
+
+/** A plan is no read of heartbeats, and a stale record still protects: that nobody sends any is no change of the plan. */
+async function noteExpired(context: Context, flags: PlanFlags): Promise<void> {
+  if (isCluster(flags.source) || flags.source === stdinSource || !hasStateFile(stateFile(flags))) return;
+  const { entries, manager } = await readEntries(context, flags);
+  const { length } = expiredTasks(entries);
+  if (isAbsent(manager) && length > 0)
+    complain(
+      context,
+      `${length} ProtectedTask(s) get no heartbeats: no manager is running. Start \`fleetkeeper run\``,
+    );
 }
 
 async function planOf(

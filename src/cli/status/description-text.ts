@@ -170,8 +170,11 @@ function next(step: NextStep, { nowMs, isUnmanaged }: TextView): string[] {
     ...(isUnmanaged
       ? ['no manager is running: until one does, nothing follows, and no ProtectedTask gets heartbeats']
       : []),
-    oneLine(`${reason}: ${message}`),
-    ...(turn === undefined ? [] : [`turn: ${turns[turn]}`]),
+    oneLine(
+      `${reason}: ${isUnmanaged && reason === 'Held' ? 'the activity of the task is registered' : message}`,
+    ),
+    // Nobody else continues before somebody starts a manager.
+    ...(turn === undefined ? [] : [`turn: ${isUnmanaged ? turns.user : turns[turn]}`]),
     ...(remedy === '' ? [] : [`to do: ${oneLine(remedy)}`]),
     ...times.map(({ at, what }) => (at === undefined ? what : `${when(at, nowMs)}: ${what}`)),
     ...(docs === undefined ? [] : [`see ${docs}`]),

@@ -11,12 +11,15 @@ import { isCluster } from '../cluster.ts';
 import type { Context } from '../context.ts';
 import { ownerChoice, stateFile, type FleetFlags } from '../options.ts';
 import { statusEntries, type StatusEntry } from '../../shown/entries.ts';
+import { withoutHeartbeats } from '../../shown/heartbeats.ts';
 import { managerOfFolder, type ManagerState } from '../../shown/manager-state.ts';
 
 export interface EntriesNow {
   readonly entries: readonly StatusEntry[];
   readonly store: StateStore;
   readonly manager: ManagerState;
+  /** As they were written down, whoever sends heartbeats since. */
+  readonly recorded: readonly StatusEntry[];
   /** Of a folder: when the state file was last written, in Unix milliseconds. */
   readonly writtenAt?: number | undefined;
 }
@@ -31,7 +34,13 @@ export async function readEntries(
     const { observeOnce } = await import('../fleet-access.ts');
     const { store, snapshot, manager } = await observeOnce(context, flags);
     const createdAt = (key: ObjectRecord['key']) => snapshot.cluster?.get(key)?.createdAt;
-    return { entries: statusEntries(store.records(), createdAt), store, manager };
+    const recorded = statusEntries(store.records(), createdAt);
+    return {
+      entries: withoutHeartbeats(recorded, manager, undefined, context.clock.wallMs()),
+      recorded,
+      store,
+      manager,
+    };
   }
   const file = stateFile(flags);
   if (!hasStateFile(file)) {
@@ -48,9 +57,12 @@ export async function readEntries(
   // Two writes may have the same time, so what was just written is read again.
   const isSame =
     before?.writtenAt !== undefined && before.writtenAt === writtenAt && nowMs - writtenAt > justMs;
-  if (isSame) return { ...before, manager };
+  const seen = (recorded: readonly StatusEntry[]) =>
+    withoutHeartbeats(recorded, manager, facts.sign?.heartbeats, nowMs);
+  if (isSame) return { ...before, entries: seen(before.recorded), manager };
   const store = readState(file, context.random, ownerChoice(flags));
-  return { entries: statusEntries(store.records()), store, manager, writtenAt };
+  const recorded = statusEntries(store.records());
+  return { entries: seen(recorded), recorded, store, manager, writtenAt };
 }
 
 const justMs = 5000;
