@@ -1,12 +1,13 @@
 /**
  * The signals that end a program, unless a command takes them for a while.
  *
- *     default: the first one stops, the second one ends at once ── take ──> the taker's, with HUP, QUIT, USR1 and USR2 ── release ──> default
+ *     default: the first one stops, the second one but SIGHUP ends at once ── take ──> the taker's, with HUP, QUIT, USR1 and USR2 ── release ──> default
  */
 export type SignalTaker = (signal: NodeJS.Signals) => void;
 
-const stopSignals = ['SIGINT', 'SIGTERM'] as const;
-const passedSignals = ['SIGHUP', 'SIGQUIT', 'SIGUSR1', 'SIGUSR2'] as const;
+/** A terminal that closes sends SIGHUP, also to what runs in its background. Node ignores that `nohup` has it ignored. */
+const stopSignals = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
+const passedSignals = ['SIGQUIT', 'SIGUSR1', 'SIGUSR2'] as const;
 /** As shells tell of a program that was interrupted. */
 const interruptedCode = 130;
 
@@ -36,7 +37,9 @@ export class ProcessSignals {
     };
   }
 
-  readonly #stop = (): void => {
+  readonly #stop = (signal: NodeJS.Signals): void => {
+    // Both the shell and the kernel send one.
+    if (this.#stopping.signal.aborted && signal === 'SIGHUP') return;
     if (this.#stopping.signal.aborted) process.exit(interruptedCode);
     this.#stopping.abort();
   };

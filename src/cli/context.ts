@@ -25,7 +25,7 @@ export interface Context {
   readonly hostname: string;
   /** Undefined where users have no numbers: nor do the modes of files mean anything there. */
   readonly user?: number | undefined;
-  /** Aborted by the first SIGINT or SIGTERM. */
+  /** Aborted by the first SIGINT, SIGTERM or SIGHUP. */
   readonly stopped: AbortSignal;
   /** Aborted when nobody reads stdout any more, as behind `| head`: what only shows has nothing left to do. */
   readonly unread: AbortSignal;

@@ -25,6 +25,15 @@ test('the first signal stops, the second one ends at once', () => {
   expect(runs('get(); setTimeout(get, 10);')).toEqual([[''], 130]);
 });
 
+test('a terminal that closes stops, however many SIGHUP it sends', () => {
+  expect(runs("get('SIGHUP');")).toEqual([['stopped'], 0]);
+  expect(runs("get('SIGHUP'); setTimeout(() => get('SIGHUP'), 10);")).toEqual([['stopped'], 0]);
+  expect(runs("signals.take((signal) => console.log(signal)); get('SIGHUP');")).toEqual([
+    ['SIGHUP', 'going on'],
+    0,
+  ]);
+});
+
 test('a signal that comes just before somebody takes them is told to the taker', () => {
   expect(runs('get(); signals.take((signal) => console.log(signal));')).toEqual([['SIGTERM', 'going on'], 0]);
 });
