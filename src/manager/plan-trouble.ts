@@ -36,7 +36,7 @@ export interface UnreadAccount {
   readonly message: string;
 }
 
-/** A thing with this fleet's mark that no document and no record has: nothing manages it, and it is paid. */
+/** A thing with this fleet's mark that no document and no record has: this folder does not manage it, and it is paid. */
 export interface Undeclared {
   readonly kind: string;
   /** `namespace/name` of the Account. */

@@ -94,6 +94,22 @@ function holdingOf(kind: ManagedKind, value: AnyRemote, known: FleetKnowledge): 
   };
 }
 
+/** Whether an object of this fleet has left it (`deletionPolicy: Retain`), as far as its state has that. */
+export function leftBy(
+  store: Pick<StateStore, 'ownerName' | 'digestKey' | 'leftUids'>,
+): (holding: Holding) => boolean {
+  const owner = { id: ownerId(store.ownerName), digestKey: store.digestKey };
+  const uids = [...store.leftUids()];
+  const marksOfKind = new Map<ManagedKind, ReadonlySet<string>>();
+  return ({ kind, value }) => {
+    const marks = kinds[kind].remote?.marks;
+    if (!marks) return false;
+    const left = marksOfKind.get(kind) ?? new Set(uids.map((uid) => marks.own({ owner, record: { uid } })));
+    marksOfKind.set(kind, left);
+    return marks.of(value).some((mark) => left.has(mark));
+  };
+}
+
 /** The storage of a service is deleted with it, and is managed by whoever manages the service. */
 function withManagerOfWhole(
   holding: Holding,

@@ -187,6 +187,10 @@ export class MemoryStore implements StateStore {
     return this.#left.get(uid);
   }
 
+  leftUids(): Iterable<string> {
+    return this.#left.keys();
+  }
+
   identityPin(account: string): IdentityPin | undefined {
     return this.#pins.get(account);
   }

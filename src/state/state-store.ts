@@ -71,6 +71,8 @@ export interface StateStore {
   remove(key: ObjectKey, leftUntil?: number): Promise<void>;
   /** Until when reads may lack what a forgotten object with this uid has left (Unix milliseconds). */
   leftUntil(uid: string): number | undefined;
+  /** Of all forgotten objects that have left something. */
+  leftUids(): Iterable<string>;
   /** Another process may have left it since the start. */
   resolution(key: ObjectKey): Resolution | undefined;
   /** The operator command that another process has left for the object. It is gone when it was decided on. */

@@ -5,6 +5,7 @@
  * | found | reported as |
  * |---|---|
  * | this fleet's mark on a thing that no document and no record has: its document was removed or renamed | `undeclared` |
+ * | the same, and the state has that its object left it (`deletionPolicy: Retain`) | nothing |
  * | a creation, and a thing of that name without a mark, or with that of another owner and this digest key | `sameNames` |
  * | a mark that was made with another digest key, on a service whose `env` is declared | `uncompared` |
  * | a thing that a document adopts, and that no record had before | `adopted` |
@@ -31,7 +32,7 @@ import {
   type ObjectKey,
 } from '../../resources/index.ts';
 import { onceEach } from '../../shown/shared-things.ts';
-import { surveyor, type Holding } from '../../shown/survey.ts';
+import { leftBy, surveyor, type Holding } from '../../shown/survey.ts';
 import type { StateStore } from '../../state/index.ts';
 import { usd } from '../output/render.ts';
 
@@ -104,17 +105,19 @@ export function besideDocuments(plan: FleetPlan, given: Beside): BesideDocuments
 
 function undeclaredIn(
   accounts: readonly Pick<Held, 'account' | 'holdings'>[],
-  { ownerConfirmed }: StateStore,
+  store: StateStore,
   { isKept, ids }: KnownBefore,
 ): Undeclared[] {
+  const { ownerConfirmed } = store;
+  const isLeft = leftBy(store);
   const isOurs = ({ managedBy, markKey }: Holding) =>
     managedBy.is === 'owner' && managedBy.isOurs && (ownerConfirmed || !isKept || markKey() === 'own');
   return accounts.flatMap(({ account, holdings }) =>
     holdings
-      .filter((one) => isOurs(one) && isThere(one) && !ids.has(one.id))
+      .filter((one) => isOurs(one) && isThere(one) && !ids.has(one.id) && !isLeft(one))
       .map((one) => {
         const { kind, id, name = null } = one;
-        const message = `${described(one)} has this fleet's mark, and no document has it: it stays, and nothing manages it. Delete it at the provider, or restore its document`;
+        const message = `${described(one)} has this fleet's mark, and no document has it: it stays, and this folder does not manage it. \`Retain\` may have left it, or another folder may have adopted it, which keeps the mark: \`fleetkeeper inventory --all --source FOLDER\` with that folder shows it. Only if none manages it, delete it at the provider, or restore its document`;
         return { kind, account, id, name, hourlyMicros: microsOf(one), message };
       }),
   );

@@ -115,6 +115,27 @@ test('replicas of a declared fleet and their volumes are not undeclared, whateve
   expect(await services()).toHaveLength(3);
 });
 
+test('what `Retain` left is undeclared only without the state that has that, and may be managed by another folder', async () => {
+  const { folder, write, fresh, planned, account } = await runner();
+  const environment = { ...account, FLEETKEEPER_DIGEST_KEY: key };
+  const kept = (name: string, source: string, ...flags: string[]) =>
+    run([name, '--source', path.join(folder, source), ...flags], { environment, currentFolder: folder });
+  const stays = { deletionPolicy: 'Retain' };
+  await write('fleet/a.yaml', service('web'), service('m1', stays), volume('data', stays));
+  expect((await fresh('apply')).code).toBe(0);
+  await write('fleet/a.yaml', service('web'));
+  expect((await kept('apply', 'fleet', '--yes', '--stable', '0s')).code).toBe(0);
+  const imported = await run(['import', '--all', '-o', path.join(folder, 'fleet2')], { environment });
+  expect(imported.code).toBe(0);
+  expect((await kept('apply', 'fleet2', '--yes', '--stable', '0s')).code).toBe(0);
+  expect(readPlanJson((await kept('plan', 'fleet', '-o', 'json')).stdout)).not.toHaveProperty('undeclared');
+  const { undeclared = [] } = await planned();
+  expect(undeclared.map(({ message }: Json) => message)).toEqual([
+    expect.stringContaining('inventory --all --source FOLDER'),
+    expect.stringContaining('another folder may have adopted it'),
+  ]);
+});
+
 test('a service whose mark is gone is named by the plan that creates it again', async () => {
   const { plane, write, fresh, planned } = await runner();
   await write('fleet/a.yaml', service('api'), service('web'));
