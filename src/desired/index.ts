@@ -17,6 +17,7 @@ export type { FolderWatchOptions, WatchFolder } from './folder-watch.ts';
 export {
   accountObject,
   accountsIn,
+  adoptersOf,
   byAccountRef,
   byKind,
   byNamespace,

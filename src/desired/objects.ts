@@ -1,5 +1,5 @@
 /** The objects of a snapshot, indexed by kind, namespace, account and reference. */
-import { VersionedMap } from '../base/index.ts';
+import { canonicalId, VersionedMap } from '../base/index.ts';
 import {
   accountKey,
   accountKind,
@@ -54,6 +54,11 @@ export function referringOf<Kind extends ManagedKind>(
   referred: ObjectKey | DataId,
 ): DesiredObject<Kind>[] {
   return referringTo(objects, referred).filter((object) => object.kind === kind) as DesiredObject<Kind>[];
+}
+
+/** `id`: of a thing of the kind at the provider, in its canonical form. */
+export function adoptersOf(objects: DesiredObjects, kind: ManagedKind, id: string): DesiredObject[] {
+  return withTerm(objects, adopting(kind, id));
 }
 
 /** A list that is read beside the account, if an object has use for it. */
@@ -123,6 +128,7 @@ function termsOf(object: DesiredObject): string[] {
   const { kind, namespace, spec } = object;
   const { name: account } = ('accountRef' in spec && spec.accountRef) || { name: undefined };
   const data = referencesOf(object).map(({ id }) => id);
+  const adopts = 'adopt' in spec && spec.adopt ? [adopting(kind, canonicalId(spec.adopt.id))] : [];
   const home = account === undefined ? [] : [ofAccount(kind, namespace, account)];
   const used = listsUsedBy(object);
   const lists = used.map((list) => usingList(list));
@@ -132,6 +138,7 @@ function termsOf(object: DesiredObject): string[] {
     kind,
     inNamespace(kind, namespace),
     ...home,
+    ...adopts,
     ...referredKeys(object),
     ...data,
     ...lists,
@@ -149,4 +156,8 @@ function ofAccount(kind: ManagedKind, namespace: string, name: string): string {
 
 function usingList(list: SeparateList, account?: string): string {
   return account === undefined ? `users of ${list}` : `users of ${list} in ${account}`;
+}
+
+function adopting(kind: ManagedKind, id: string): string {
+  return `${kind} adopts ${id}`;
 }

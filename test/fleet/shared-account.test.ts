@@ -1,8 +1,15 @@
 /** Two Accounts, in one namespace or in two, whose keys open one account at the provider: each read shows the things of both. */
 import { expect } from 'vitest';
 import { ControlPlane } from '../support/processes/control-plane.ts';
-import { account, createFleet, service, testInFolder, type Json } from '../support/processes/fleet.ts';
-import { temporaryFolder } from '../support/processes/processes.ts';
+import {
+  account,
+  createFleet,
+  folderOf,
+  service,
+  testInFolder,
+  type Json,
+} from '../support/processes/fleet.ts';
+import { eventually, fleetkeeper, temporaryFolder } from '../support/processes/processes.ts';
 
 function inNamespace(namespace: string, documents: readonly object[]): object[] {
   return documents.map((document: Json) => ({
@@ -12,6 +19,13 @@ function inNamespace(namespace: string, documents: readonly object[]): object[] 
 }
 
 const image = (tag: number) => ({ image: `ghcr.io/acme/app:${tag}` });
+
+const hand = {
+  name: 'hand',
+  region: 'standard',
+  ...image(1),
+  resources: { gpuCount: 0, cpu: 1, memoryGb: 1 },
+};
 
 /** `default/web` and `team/api`, each with an Account of its namespace. */
 async function world() {
@@ -41,3 +55,43 @@ testInFolder('a plan shows what changes in each of them, whichever is read first
     'team/api',
   ]);
 });
+
+testInFolder('an import writes each thing once, and a plan of it finds nothing to do', async () => {
+  const { plane, fleet } = await world();
+  await plane.call('POST', '/api/services', hand);
+  const { folder } = folderOf(fleet);
+  const imported = await fleetkeeper(['import', ...fleet.flags, '--output', folder]);
+  expect([imported.code, imported.stdout]).toEqual([0, expect.stringContaining('1 document(s)')]);
+  expect((await fleet.apply()).code).toBe(0);
+  expect((await fleet.plan()).plan.summary).toMatchObject({ unchanged: 3, held: 0 });
+});
+
+async function isTheSameInPlanAndApply(skipped: number): Promise<void> {
+  const { plane, fleet } = await world();
+  const { id } = await plane.call('POST', '/api/services', hand);
+  await eventually('it runs', async () => (await plane.service('hand')).state === 'running');
+  const adopts = service('hand', { ...image(2), adopt: { id }, deletionPolicy: 'Retain' });
+  await fleet.write('hand.yaml', [adopts, ...inNamespace('team', [adopts])]);
+  const slow = async () => {
+    const read = { method: 'GET', path: '/api/account$', times: 1 };
+    const none = { ...read, fault: 'delay', delayMs: 1 };
+    await plane.faults([...Array.from({ length: skipped }, () => none), { ...none, delayMs: 3000 }]);
+  };
+  await slow();
+  const { plan } = await fleet.plan();
+  expect(plan.held).toMatchObject([{ namespace: 'team', name: 'hand', reason: 'AdoptedTwice' }]);
+  expect(plan.changes).toMatchObject([{ namespace: 'default', name: 'hand', action: 'update' }]);
+  await slow();
+  expect((await fleet.apply('--timeout', '20s')).code).toBe(1);
+  expect((await fleet.plan()).plan.held).toMatchObject([{ namespace: 'team', reason: 'AdoptedTwice' }]);
+  // The other one gets it when the first is gone.
+  await fleet.write('hand.yaml', inNamespace('team', [adopts]));
+  await fleet.apply('--timeout', '60s');
+  expect((await fleet.apply()).code).toBe(0);
+  expect(await plane.service('hand')).toMatchObject({ id, ...image(2) });
+}
+
+testInFolder.for([0, 1])(
+  'of two documents that adopt one thing, the same one gets it in a plan and in an apply: %s reads of others',
+  isTheSameInPlanAndApply,
+);

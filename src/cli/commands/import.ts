@@ -1,6 +1,6 @@
 import path from 'node:path';
 import { Option, type Command } from 'commander';
-import type { ObjectKey } from '../../resources/index.ts';
+import { originOf, type ObjectKey } from '../../resources/index.ts';
 import { readAccounts } from '../account/account-contents.ts';
 import {
   connected,
@@ -15,6 +15,7 @@ import { planImport, type ImportPlan } from '../import/plan.ts';
 import { apiTimeoutOption, needed, sameFleetFlags } from '../options.ts';
 import { addSchema, withSchemaLine } from '../schema-line.ts';
 import { renderTable } from '../output/render.ts';
+import { onceEach } from '../../shown/shared-things.ts';
 import { surveyor } from '../../shown/survey.ts';
 
 interface ImportFlags extends ConnectionFlags {
@@ -34,10 +35,17 @@ export function defineImport(command: Command, context: Context): void {
         const read = await readAccounts(context, accounts, flags.timeout);
         for (const line of read.flatMap(({ missing }) => missing)) complain(context, line);
         const survey = surveyor(fleet);
-        const imported = read.map(({ account, contents }) => ({
+        const held = read.map(({ account, contents }) => ({
+          account: account.key,
+          origin: originOf(account.spec.url),
+          holdings: survey(contents),
+        }));
+        // Two Accounts may have keys of one account.
+        const once = onceEach(held);
+        const imported = read.map(({ account, contents }, index) => ({
           account,
           contents,
-          holdings: survey(contents),
+          holdings: once[index]?.holdings ?? [],
         }));
         return planImport(imported, { all: flags.all ?? false, existing: existingObjects(flags, fleet) });
       });

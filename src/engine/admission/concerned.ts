@@ -1,6 +1,7 @@
 /** Objects that an admission concerns although their records did not change. */
-import type { DesiredSnapshot } from '../../desired/index.ts';
-import type { ObjectKey } from '../../resources/index.ts';
+import { canonicalId } from '../../base/index.ts';
+import { adoptersOf, type DesiredSnapshot } from '../../desired/index.ts';
+import { parseObjectKey, type ObjectKey } from '../../resources/index.ts';
 import type { SourceView } from '../fleet/fleet.ts';
 
 type View = Pick<SourceView, 'snapshot' | 'lingering'>;
@@ -12,11 +13,13 @@ export function alsoConcerned(now: View, before: View, changed: ReadonlySet<Obje
   const isOrWasUnusable = (key: ObjectKey) => unusable.some((each) => each.has(key));
   return [
     ...new Set([...now.lingering.keys(), ...before.lingering.keys()]),
-    ...(changed === 'all'
-      ? []
-      : [...changed].flatMap((key) => ownedOrOwner(key, now.snapshot, before.snapshot))),
+    ...(changed === 'all' ? [] : [...changed].flatMap((key) => related(key, now.snapshot, before.snapshot))),
     ...examined.filter(isOrWasUnusable),
   ];
+}
+
+function related(key: ObjectKey, now: DesiredSnapshot, before: DesiredSnapshot): ObjectKey[] {
+  return [...ownedOrOwner(key, now, before), ...otherAdopters(key, now, before)];
 }
 
 /** What its owner allows may have changed, and nothing else of it. In a cluster, its owner sees that it is there, edited or gone. */
@@ -24,4 +27,14 @@ function ownedOrOwner(key: ObjectKey, now: DesiredSnapshot, before: DesiredSnaps
   const derived = now.objects.get(key)?.derived;
   const owner = (derived ?? before.objects.get(key)?.derived)?.owner;
   return [...(derived ? [key] : []), ...(now.cluster && owner !== undefined ? [owner] : [])];
+}
+
+/** Which of the documents that adopt one thing comes first may have changed (adopters.ts). */
+function otherAdopters(key: ObjectKey, now: DesiredSnapshot, before: DesiredSnapshot): ObjectKey[] {
+  const ids = [now, before].flatMap(({ objects }) => {
+    const spec = objects.get(key)?.spec;
+    return spec && 'adopt' in spec && spec.adopt ? [canonicalId(spec.adopt.id)] : [];
+  });
+  const { kind } = parseObjectKey(key);
+  return ids.flatMap((id) => adoptersOf(now.objects, kind, id).map((other) => other.key));
 }

@@ -36,6 +36,7 @@ import {
 } from '../../resources/index.ts';
 import { mayHaveMade, type ObjectRecord, type StateStore } from '../../state/index.ts';
 import type { AccountHandle } from '../accounts.ts';
+import { rivalsOf } from './adopters.ts';
 import { massChangeAdvice } from './advice.ts';
 import { LastReadings } from './last-readings.ts';
 import { Searches } from './searches.ts';
@@ -255,6 +256,7 @@ export class Fleet {
       owner: this.owner,
       takenBy: holder && holder.key !== record.key ? holder.key : undefined,
       adoptId,
+      rivals: () => (adopt ? rivalsOf(record.key, adopt.id, this.snapshot, this.store) : []),
       adoptFrom: given[annotations.adoptFrom],
       awaits: mayHaveMade(record, open, this.store.lastIntent(record.key)),
       holderOf: (id: string) => this.store.recordOf(id)?.key,

@@ -5,6 +5,7 @@
  * | the thing                                                            | the object                                   |
  * |----------------------------------------------------------------------|----------------------------------------------|
  * | is recorded for another object                                       | is held (`AdoptedTwice`)                     |
+ * | is adopted by another document, which comes first (adopters.ts)      | the same                                     |
  * | carries the mark of another object of this fleet, which has nothing else | is held, whatever its document adopts      |
  * | has a short mark, made with this state's digest key for this object  | has it                                       |
  * | has a short mark, made with another key, as after a lost state:      |                                              |
@@ -91,4 +92,11 @@ export function shownTo(reader: Reader, key: ObjectKey): string {
 
 function isSeenBy({ record, inCluster }: Reader, key: ObjectKey): boolean {
   return !inCluster || parseObjectKey(key).namespace === parseObjectKey(record.key).namespace;
+}
+
+export function adoptedAs(id: string, key: ObjectKey): Refusal {
+  return {
+    reason: 'AdoptedTwice',
+    message: `${id} is adopted as ${key}, too, which comes first; two documents can't manage one thing: remove one of them`,
+  };
 }

@@ -21,9 +21,10 @@ import type { AccountHandle } from '../accounts.ts';
 import type { ActivityRegistrations } from '../activity-registrations.ts';
 import { longestMs } from '../outcomes/creation-times.ts';
 import type { Creations } from '../outcomes/creations.ts';
-import { managedAs, whyNotAdopted, whyNotFound, type Claimant, type Refusal } from './claims.ts';
+import { adoptedAs, managedAs, whyNotAdopted, whyNotFound, type Claimant, type Refusal } from './claims.ts';
 import { duplicatesAmong } from './duplicates.ts';
 import { LeftBehind } from './left-behind.ts';
+import type { Rival } from '../fleet/adopters.ts';
 import type { Marks } from '../fleet/marks.ts';
 
 export interface Observed<Value> {
@@ -43,6 +44,8 @@ export interface Identity extends Claimant {
   readonly adoptFrom: string | undefined;
   /** Another object that already manages `adoptId`. */
   readonly takenBy: ObjectKey | undefined;
+  /** Other objects that adopt it, and come before this one. Absent: none. */
+  readonly rivals?: () => readonly Rival[];
   /** A creation may have made the thing with the object's mark. */
   readonly awaits: boolean;
 }
@@ -94,7 +97,7 @@ export function identify<Item extends Remote>(
     const item = items.get(adoptId);
     if (!item)
       return conflict('AdoptNotFound', `there is nothing with the id ${adoptId} in the account to adopt`);
-    const refusal = whyNotAdopted(identity, item, marks);
+    const refusal = whyNotAdopted(identity, item, marks) ?? whyNotFirst(identity, item, marks);
     if (refusal) return refused(refusal);
     return (
       foreignMark(identity, item, marks) ?? {
@@ -191,6 +194,18 @@ function foreignMark<Item extends Remote>(
     `${item.id} carries the mark of another owner or object (${foreign}); remove it there first.  ` +
       `If nobody manages it any more, confirm that with the annotation ${annotations.adoptFrom}: "${foreign}" and \`adopt: {id: ${item.id}}\``,
   );
+}
+
+/** Of a thing that other documents adopt as well. */
+function whyNotFirst<Item extends Remote>(
+  identity: Identity,
+  item: Item,
+  marks: Marks<Item>,
+): Refusal | undefined {
+  if (marks.of(item).includes(marks.own(identity))) return undefined;
+  const rivals = identity.rivals?.() ?? [];
+  const first = rivals.find(({ adoptFrom }) => !foreignMark({ ...identity, adoptFrom }, item, marks));
+  return first && adoptedAs(item.id, first.key);
 }
 
 function refused({ reason, message }: Refusal): Observed<never> {
