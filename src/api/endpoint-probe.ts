@@ -4,7 +4,6 @@
  * the own network (cloud metadata, this process) is not contacted (addresses.ts).
  */
 import type { BlockList } from 'node:net';
-import PQueue from 'p-queue';
 import { Agent, request, type Dispatcher } from 'undici';
 import { messageOf, type Clock } from '../base/index.ts';
 import {
@@ -14,6 +13,7 @@ import {
   neverConnected,
   neverConnectedFromOutside,
 } from './addresses.ts';
+import { SharedTurns } from './shared-turns.ts';
 
 export type ProbeResult =
   | { readonly ready: true }
@@ -39,22 +39,27 @@ export interface ProbeTarget {
   readonly loopback: boolean;
   /** Default: 200 to 399. */
   readonly expects?: Expectation;
+  /** In whose turn it is probed. */
+  readonly namespace: string;
+  /** Nothing is known of it yet, so it is probed before others of the namespace. */
+  readonly isFirst?: boolean;
 }
 
 export interface EndpointProbe {
-  /** Never rejects. Ready is an answer as expected within `timeoutMs`. */
+  /** Never rejects. Ready is an answer as expected within `timeoutMs`, which begins when it is its turn. */
   probe(target: ProbeTarget, signal: AbortSignal): Promise<ProbeResult>;
   close(): Promise<void>;
 }
 
-const probesAtOnce = 32;
+/** A service that never answers has a place for as long as its owner has written. */
+const probesAtOnce = { inOne: 8, inAll: 128 };
 const bodyBytes = 1024 * 1024;
 const anyGood: Expectation = { from: 200, to: 399 };
 
 export function createEndpointProbe(clock: Clock): EndpointProbe {
   const local = agentFor(neverConnected);
   const remote = agentFor(neverConnectedFromOutside);
-  const queue = new PQueue({ concurrency: probesAtOnce });
+  const turns = new SharedTurns(probesAtOnce);
   const probe: EndpointProbe['probe'] = async ({ url, timeoutMs, loopback, expects = anyGood }, signal) => {
     const { agent, forbidden } = loopback ? local : remote;
     const problem = addressProblem(url, forbidden);
@@ -78,7 +83,8 @@ export function createEndpointProbe(clock: Clock): EndpointProbe {
     }
   };
   return {
-    probe: (target, signal) => queue.add(() => probe(target, signal)),
+    probe: (target, signal) =>
+      turns.run(target.namespace, () => probe(target, signal), target.isFirst ? 1 : 0),
     close: async () => {
       await Promise.all([local.agent.destroy(), remote.agent.destroy()]);
     },

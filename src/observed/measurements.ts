@@ -45,6 +45,7 @@ export interface MeasuredReplica {
   readonly endpoint: string | undefined;
   /** Its endpoint may be on this machine. */
   readonly loopback: boolean;
+  readonly namespace: string;
   readonly api: ControlApi | undefined;
 }
 
@@ -204,13 +205,14 @@ export class MeasurementWatch<Key extends string> implements Measurements<Key> {
 
   async #ask(
     { path, timeoutMs, expects }: Extract<Check, { kind: 'http' }>,
-    { name, endpoint, loopback }: MeasuredReplica,
+    { name, endpoint, loopback, namespace }: MeasuredReplica,
     signal: AbortSignal,
   ): Promise<Answer> {
     if (endpoint === undefined)
       return { outcome: 'inconclusive', message: `replica ${name} has no endpoint` };
     const url = endpoint.replace(/\/+$/, '') + path;
-    const result = await this.#options.probe.probe({ url, timeoutMs, loopback, expects }, signal);
+    const target = { url, timeoutMs, loopback, expects, namespace, isFirst: true };
+    const result = await this.#options.probe.probe(target, signal);
     if (result.ready) return { outcome: 'passed', message: '' };
     const outcome = result.isUnasked ? 'inconclusive' : 'failed';
     return { outcome, message: `replica ${name}: ${result.message}` };

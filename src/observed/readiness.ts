@@ -89,7 +89,8 @@ export class ReadinessWatch<Key extends string> implements Readiness<Key> {
   }
 
   async #probe(key: Key, watched: Watched): Promise<void> {
-    const { periodMs, ...target } = watched.target;
+    const { periodMs, ...known } = watched.target;
+    const target = { ...known, isFirst: watched.result === undefined };
     const result = await this.#options.probe.probe(target, watched.ended.signal);
     if (watched.ended.signal.aborted) return;
     const changed = !sameValue(watched.result, result);

@@ -5,6 +5,7 @@ import { localTime, rememberedDigests } from '../../engine/plan/index.ts';
 import { defineKind, type RemoteThings, type Subject } from '../../engine/index.ts';
 import {
   isLoopback,
+  parseObjectKey,
   remoteName,
   type ContainerServiceSpec,
   type ServiceState,
@@ -138,6 +139,7 @@ export const containerService = defineKind<
       periodMs: readiness.periodSeconds * 1000,
       timeoutMs: readiness.timeoutSeconds * 1000,
       loopback: isLoopback(look.apiUrl),
+      namespace: parseObjectKey(look.record.key).namespace,
     };
   },
   status: (look, { probed, secrets }) => ({

@@ -1,7 +1,7 @@
 /** The requests of a measurement that is recorded (measuring.ts): which replicas are asked what. */
 import { uuidOf } from '../../base/index.ts';
 import type { AskedMeasurement, Check, MeasuredReplica } from '../../observed/index.ts';
-import { isLoopback } from '../../resources/index.ts';
+import { isLoopback, parseObjectKey } from '../../resources/index.ts';
 import { provingIn } from './failure.ts';
 import type { Measured } from './inputs.ts';
 import type { FleetView } from './look.ts';
@@ -87,6 +87,7 @@ function measuredReplica(view: FleetView, slot: number): MeasuredReplica {
     isRunning: service?.state === 'running',
     endpoint: service?.endpoint ?? undefined,
     loopback: handle !== undefined && isLoopback(handle.spec.url),
+    namespace: parseObjectKey(key).namespace,
     api: handle?.api,
   };
 }

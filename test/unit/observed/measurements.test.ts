@@ -49,6 +49,7 @@ const replicaWith = (more: Partial<MeasuredReplica> = {}): MeasuredReplica => ({
   isRunning: true,
   endpoint: 'https://svc-3.example/',
   loopback: false,
+  namespace: 'default',
   api: undefined,
   ...more,
 });

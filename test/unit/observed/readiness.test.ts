@@ -1,3 +1,4 @@
+import { once } from 'node:events';
 import { createServer, type RequestListener, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterEach, describe, expect, test } from 'vitest';
@@ -23,7 +24,7 @@ describe('a look at an endpoint', () => {
   const look = async (url: string, more: Partial<ProbeTarget> = {}) => {
     const probe = createEndpointProbe(systemClock);
     try {
-      const target = { url, timeoutMs: 5000, loopback: true, ...more };
+      const target = { url, timeoutMs: 5000, loopback: true, namespace: 'default', ...more };
       return await probe.probe(target, new AbortController().signal);
     } finally {
       await probe.close();
@@ -68,6 +69,34 @@ describe('a look at an endpoint', () => {
     });
     await look(`${url}/healthz?deep=1`);
     expect(asked).toEqual(['/healthz?deep=1', undefined]);
+  });
+
+  test('that is never answered holds up the namespace that it is of, and no other', async () => {
+    const held = new Set<string>();
+    const silent = createServer(({ url = '' }) => void held.add(url)).listen(0, '0.0.0.0');
+    servers.push(silent);
+    await once(silent, 'listening');
+    const { port } = silent.address() as AddressInfo;
+    const quick = await serve((_request, response) => response.end());
+    const probe = createEndpointProbe(systemClock);
+    const ended = new AbortController();
+    const looks = Array.from({ length: 200 }, (_, index) =>
+      probe.probe(
+        {
+          url: `http://127.0.0.${index + 2}:${port}/${index}`,
+          timeoutMs: 60_000,
+          loopback: true,
+          namespace: 'loud',
+        },
+        ended.signal,
+      ),
+    );
+    const other = { url: quick, timeoutMs: 60_000, loopback: true, namespace: 'quiet' };
+    expect(await probe.probe(other, ended.signal)).toEqual({ ready: true });
+    expect(held.size).toBeLessThanOrEqual(8);
+    ended.abort();
+    await Promise.all(looks);
+    await probe.close();
   });
 
   test('that is not answered ends at its time-out', async () => {
@@ -117,6 +146,7 @@ describe('the watch over readiness', () => {
     periodMs: 10_000,
     timeoutMs: 5000,
     loopback: false,
+    namespace: 'default',
   };
   const failing: ProbeResult = { ready: false, message: 'answers 503' };
 
