@@ -40,6 +40,8 @@ const lookMs = 1000;
 /** One that fails is waited for so long, and one that is only slow. */
 const failingMs = 5000;
 const slowMs = 60_000;
+const advice =
+  'check the RoleBinding of fleetkeeper in it: it is the first to go with its namespace (docs/how-to/run-in-a-cluster.md#deleting-a-namespace)';
 
 export class ClusterScopes {
   readonly watched: readonly Watched[];
@@ -114,7 +116,7 @@ export class ClusterScopes {
     for (const namespace of unread) {
       if (this.#unread.has(namespace)) continue;
       const note = blind.find((each) => each.namespace === namespace)?.reflector.problem ?? 'no answer';
-      logger.warn({ namespace, note }, 'the namespace can not be read: its objects are left alone');
+      logger.warn({ namespace, note, advice }, 'the namespace can not be read: its objects are left alone');
     }
     for (const namespace of this.#unread)
       if (!unread.has(namespace)) logger.info({ namespace }, 'the namespace can be read again');
