@@ -20,6 +20,11 @@ export interface SecretData extends ReadonlyMap<string, Sensitive<string>> {
   readonly faults?: ReadonlyMap<string, DataFault>;
 }
 
+/** A Secret or ConfigMap of which nothing can be used. */
+export function faulty(fault: DataFault): SecretData {
+  return Object.assign(new Map<string, Sensitive<string>>(), { fault });
+}
+
 /** Those of `--secrets-dir` are made anew with each reading while they have a fault. */
 export function sameData(left: SecretData, right: SecretData): boolean {
   return left === right || (left.fault !== undefined && sameValue(left.fault, right.fault));

@@ -1,5 +1,5 @@
 /** The Secrets and ConfigMaps that objects refer to. In a cluster, no others are read. */
-import { traitsOf, type ObjectKey } from '../resources/index.ts';
+import { accountNamed, traitsOf, type ObjectKey } from '../resources/index.ts';
 import type { DesiredObject } from './source.ts';
 
 export type DataKind = 'Secret' | 'ConfigMap';
@@ -14,6 +14,8 @@ export interface Referred {
   readonly deleting: boolean;
   /** An object that refers to it has been edited. */
   readonly edited: boolean;
+  /** An Account refers to it, without which nothing else of it works. */
+  readonly isKey: boolean;
 }
 
 /** `Kind/namespace/name`. */
@@ -80,10 +82,12 @@ export class DataUsers {
         keys: new Map(),
         references: 0,
         deleting: 0,
+        accounts: 0,
       };
       this.#users.set(reference.id, users);
       users.references += by;
       if (object?.isDeleting) users.deleting += by;
+      if (object && accountNamed(object.key) !== undefined) users.accounts += by;
       for (const key of reference.keys) {
         const count = (users.keys.get(key) ?? 0) + by;
         if (count === 0) users.keys.delete(key);
@@ -104,6 +108,7 @@ export class DataUsers {
       keys: new Set(users.keys.keys()),
       deleting: users.deleting > 0,
       edited: false,
+      isKey: users.accounts > 0,
     };
   }
 }
@@ -114,8 +119,9 @@ interface Users {
   /** Number of references to each key. */
   readonly keys: Map<string, number>;
   references: number;
-  /** Number of users that are being deleted. */
+  /** Number of users that are being deleted, and that are Accounts. */
   deleting: number;
+  accounts: number;
 }
 
 function sameUse(left: Referred | undefined, right: Referred | undefined): boolean {

@@ -6,21 +6,23 @@
  * | read | when |
  * |---|---|
  * | requested | when an object first refers to it, or an object that refers to it is edited: at once, four at a time |
- * | periodic | within 15 s: spread over all of them, at most ten per second |
+ * | periodic | within 15 s: spread over those of its namespace, at most ten per second of it |
  * | after a failure | sooner, then with growing pauses: it is absent or can't be read |
  *
+ * Namespaces take turns (`read-turns.ts`). What was never read has a fault (`DataFault`): it counts neither as missing nor, where it is
+ * optional, as left out.
  * - After a failed read, the last known value stays, and a problem reports it.
  * - A deleted Secret is gone. But if an object that refers to it is being deleted, this process keeps the last known value until
  *   that object is gone, too. A terminating namespace loses its Secrets first, and the things at the provider could not be
  *   deleted without them.
  * - An unchanged value keeps its identity. Values that nothing refers to any more are forgotten.
  */
-import TinyQueue from 'tinyqueue';
 import { VersionedMap, backoffMs, messageOf, type Clock, type Random, type Timer } from '../../base/index.ts';
 import type { KubernetesApi, KubernetesObject } from '../../kubernetes/index.ts';
 import type { Logger } from '../../telemetry/index.ts';
 import type { DataId, DataKind, Referred } from '../references.ts';
-import { configMapData, secretData, type SecretData } from '../data-documents.ts';
+import { configMapData, faulty, secretData, type SecretData } from '../data-documents.ts';
+import { PeriodicReads, RequestedReads, paceMs } from './read-turns.ts';
 import type { Finding } from '../explain.ts';
 import { pathText } from '../problem.ts';
 import type { Problem } from '../source.ts';
@@ -39,6 +41,8 @@ interface Item {
   state: 'unread' | 'there' | 'absent' | 'failing';
   /** As last read. It is kept while absent, because a deletion may need it. */
   data: SecretData | undefined;
+  /** In place of `data` while it was never read. */
+  blank: SecretData;
   /** Of the object, and of the keys that `data` was taken from. */
   version: string;
   /** Problems of what was read. */
@@ -54,16 +58,8 @@ interface Item {
   reportedAsKept: boolean;
 }
 
-interface Due {
-  readonly id: DataId;
-  readonly item: Item;
-  readonly atMs: number;
-}
-
 const concurrency = 4;
 const periodMs = 15_000;
-/** Between periodic reads. */
-const paceMs = 100;
 const missBackoff = { firstMs: 2000, longestMs: 60_000 };
 
 const types = {
@@ -74,7 +70,11 @@ const types = {
 export class ClusterData {
   readonly #options: ClusterDataOptions;
   readonly #items = new Map<DataId, Item>();
-  readonly #asked = new Set<DataId>();
+  /** Requested and unanswered, by namespace. */
+  readonly #asked = new Map<string, Set<DataId>>();
+  readonly #requested = new RequestedReads();
+  /** The number of items by namespace. */
+  readonly #counts = new Map<string, number>();
   /** The published values, by `namespace/name`. */
   readonly #values: Record<DataKind, VersionedMap<string, SecretData>> = {
     Secret: VersionedMap.of(),
@@ -86,10 +86,14 @@ export class ClusterData {
   #problems: readonly Problem[] | undefined;
   readonly #stopping = new AbortController();
   readonly #waiting = new Set<() => void>();
-  /** The periodic reads, by time. One that is not up to date any more is dropped when its turn comes. */
-  readonly #due = new TinyQueue<Due>([], (left, right) => left.atMs - right.atMs);
+  /** What is being read, or is about to be, gets another turn after that. */
+  readonly #periodic = new PeriodicReads<Item>(
+    ({ id, item, atMs }) =>
+      !item.reading && !item.asked && item.dueAtMs === atMs && this.#items.get(id) === item,
+  );
   #reading = 0;
-  #pacer: Timer | undefined;
+  #pacer: { readonly timer: Timer; readonly atMs: number } | undefined;
+  #pacedAtMs = Number.NEGATIVE_INFINITY;
 
   constructor(options: ClusterDataOptions) {
     this.#options = options;
@@ -102,7 +106,7 @@ export class ClusterData {
       const known = this.#items.get(id);
       if (!now) this.#forget(id);
       else if (known) known.referred = now;
-      else this.#items.set(id, unread(now));
+      else this.#know(id, now);
       if (now && (!known || now.edited)) this.#ask(id);
       this.#show(id);
     }
@@ -110,15 +114,16 @@ export class ClusterData {
     this.#schedule();
   }
 
-  /** Whether a requested read is unanswered. */
-  get pending(): boolean {
-    return this.#asked.size > 0;
+  /** Whether a requested read is unanswered: of any of these namespaces, or of all. */
+  isPending(namespaces?: ReadonlySet<string>): boolean {
+    if (!namespaces) return this.#asked.size > 0;
+    return [...namespaces].some((namespace) => this.#asked.has(namespace));
   }
 
-  /** Resolves when nothing is pending, after `limitMs`, or when stopped. */
+  /** Resolves when nothing is pending in one more namespace, after `limitMs`, or when stopped. */
   answered(limitMs: number): Promise<void> {
     return new Promise((resolve) => {
-      if (!this.pending || this.#stopping.signal.aborted) return resolve();
+      if (!this.isPending() || this.#stopping.signal.aborted) return resolve();
       const done = () => {
         timer.cancel();
         this.#waiting.delete(done);
@@ -140,7 +145,7 @@ export class ClusterData {
   }
 
   stop(): void {
-    this.#pacer?.cancel();
+    this.#pacer?.timer.cancel();
     this.#stopping.abort();
     this.#notifyAnswered();
   }
@@ -151,7 +156,9 @@ export class ClusterData {
     this.#reportKept(id);
     const [kind, ...name] = id.split('/') as [DataKind, string, string];
     const isShown = item && (item.state !== 'absent' || item.referred.deleting);
-    this.#values[kind] = this.#values[kind].with([[name.join('/'), isShown ? item.data : undefined]]);
+    this.#values[kind] = this.#values[kind].with([
+      [name.join('/'), isShown ? (item.data ?? blankOf(item)) : undefined],
+    ]);
     const wrong = item ? problemsOf(item) : [];
     if (wrong.length === 0 && !this.#wrong.has(id)) return;
     if (wrong.length === 0) this.#wrong.delete(id);
@@ -159,51 +166,71 @@ export class ClusterData {
     this.#problems = undefined;
   }
 
+  #know(id: DataId, referred: Referred): void {
+    this.#items.set(id, unread(referred));
+    this.#count(referred.namespace, 1);
+  }
+
   #forget(id: DataId): void {
+    const item = this.#items.get(id);
+    if (!item) return;
+    const { namespace } = item.referred;
     this.#items.delete(id);
-    this.#asked.delete(id);
+    this.#answered(namespace, id);
+    this.#requested.delete(namespace, id);
+    this.#count(namespace, -1);
+  }
+
+  #count(namespace: string, by: 1 | -1): void {
+    const count = (this.#counts.get(namespace) ?? 0) + by;
+    if (count === 0) this.#counts.delete(namespace);
+    else this.#counts.set(namespace, count);
   }
 
   #ask(id: DataId): void {
     const item = this.#items.get(id);
     if (!item) return;
+    const { namespace, isKey } = item.referred;
     item.asked = true;
-    this.#asked.add(id);
+    this.#asked.set(namespace, (this.#asked.get(namespace) ?? new Set()).add(id));
+    if (!item.reading) this.#requested.add(namespace, id, isKey);
+  }
+
+  #answered(namespace: string, id: DataId): void {
+    const asked = this.#asked.get(namespace);
+    if (!asked?.delete(id) || asked.size > 0) return;
+    this.#asked.delete(namespace);
+    this.#notifyAnswered();
   }
 
   /** Starts requested reads while there are free slots. */
   #pump(): void {
-    for (const id of this.#asked) {
-      if (this.#reading >= concurrency) return;
+    while (this.#reading < concurrency) {
+      const id = this.#requested.take();
+      if (id === undefined) return;
       this.#read(id);
     }
   }
 
-  /** Sets a timer for the next periodic read. */
+  /** Sets a timer for the next periodic read, which then has its turn among the requested ones. */
   #schedule(): void {
-    this.#pacer?.cancel();
-    const next = this.#earliest();
-    if (!next || this.#stopping.signal.aborted) return;
+    const dueAtMs = this.#periodic.nextAtMs();
+    if (dueAtMs === undefined || this.#stopping.signal.aborted) return;
     const { clock } = this.#options;
-    this.#pacer = clock.after(Math.max(paceMs, next.atMs - clock.monotonicMs()), () => {
-      const due = this.#earliest();
-      if (due && due.atMs <= clock.monotonicMs() && this.#reading < concurrency) this.#read(due.id);
+    const atMs = Math.max(dueAtMs, this.#pacedAtMs + paceMs.inAll);
+    if (this.#pacer && this.#pacer.atMs <= atMs) return;
+    this.#pacer?.timer.cancel();
+    const timer = clock.after(Math.max(0, atMs - clock.monotonicMs()), () => {
+      this.#pacer = undefined;
+      const due = this.#periodic.take(clock.monotonicMs());
+      if (due) {
+        this.#pacedAtMs = clock.monotonicMs();
+        this.#requested.add(due.namespace, due.id, due.item.referred.isKey);
+        this.#pump();
+      }
       this.#schedule();
     });
-  }
-
-  #earliest(): Due | undefined {
-    for (;;) {
-      const due = this.#due.peek();
-      if (!due || this.#isDue(due)) return due;
-      this.#due.pop();
-    }
-  }
-
-  /** Not if it was forgotten, read, or requested since. What is being read, or is about to be, gets another turn after that. */
-  #isDue({ id, item, atMs }: Due): boolean {
-    const isWaiting = !item.reading && !item.asked && item.dueAtMs === atMs;
-    return isWaiting && this.#items.get(id) === item;
+    this.#pacer = { timer, atMs };
   }
 
   #read(id: DataId): void {
@@ -218,21 +245,20 @@ export class ClusterData {
   /** Never rejects. */
   async #conclude(id: DataId, item: Item): Promise<void> {
     const changed = await this.#get(item);
+    const { namespace, isKey } = item.referred;
     this.#reading -= 1;
     item.reading = false;
     if (this.#items.get(id) === item) {
+      this.#show(id);
       // Requested again meanwhile: the response may be older than the edit.
       if (!item.asked) {
-        this.#asked.delete(id);
-        this.#due.push({ id, item, atMs: item.dueAtMs });
-      }
-      this.#show(id);
+        this.#periodic.add({ namespace, id, item, atMs: item.dueAtMs });
+        this.#answered(namespace, id);
+      } else this.#requested.add(namespace, id, isKey);
       if (changed) this.#options.onChange();
     }
     this.#pump();
-    if (this.pending) return;
     this.#schedule();
-    this.#notifyAnswered();
   }
 
   #notifyAnswered(): void {
@@ -266,8 +292,9 @@ export class ClusterData {
     item.failure = undefined;
     item.misses = 0;
     // The first reads come together. The second ones are spread over the whole period.
+    const count = this.#counts.get(item.referred.namespace) ?? 0;
     const share = isFirst ? random.fraction() : 0.75 + 0.25 * random.fraction();
-    item.dueAtMs = clock.monotonicMs() + Math.max(periodMs, this.#items.size * paceMs) * share;
+    item.dueAtMs = clock.monotonicMs() + Math.max(periodMs, count * paceMs.inOne) * share;
     return changed;
   }
 
@@ -277,6 +304,7 @@ export class ClusterData {
     const changed = item.state !== state || item.failure?.message !== failure?.message;
     item.state = state;
     item.failure = failure;
+    if (failure && changed) item.blank = blank(item.referred, failure);
     item.dueAtMs = clock.monotonicMs() + backoffMs(item.misses, missBackoff, random);
     item.misses += 1;
     return changed;
@@ -297,8 +325,23 @@ export class ClusterData {
 
 function problemsOf({ state, findings, failure, referred }: Item): readonly Problem[] {
   if (failure) return [failure];
-  if (state === 'unread') return [problemOf(referred, 'has not been read yet', 'wait for the API server')];
+  if (state === 'unread') return [problemOf(referred, notYet.message, notYet.remedy)];
   return state === 'there' ? findings : [];
+}
+
+const notYet = { message: 'has not been read yet', remedy: 'wait for the API server' };
+
+function blank(
+  { kind, namespace, name }: Referred,
+  { message, remedy }: Problem | typeof notYet,
+): SecretData {
+  const whole = `the ${kind} ${name} in the namespace ${namespace} ${message}`;
+  return faulty({ reason: 'InvalidReference', message: whole, remedy });
+}
+
+/** Whether it exists is not known. */
+function blankOf({ state, blank: unknown }: Item): SecretData | undefined {
+  return state === 'unread' || state === 'failing' ? unknown : undefined;
 }
 
 function unread(referred: Referred): Item {
@@ -306,6 +349,7 @@ function unread(referred: Referred): Item {
     referred,
     state: 'unread',
     data: undefined,
+    blank: blank(referred, notYet),
     version: '',
     findings: [],
     failure: undefined,

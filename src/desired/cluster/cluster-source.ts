@@ -7,7 +7,7 @@
  *
  * - The first snapshot is made when everything has been read. Secrets and ConfigMaps have 30 s for that.
  * - While watching, a change makes a new snapshot 50 ms later, with all changes until then. A change is one of an object,
- *   of a Secret or ConfigMap, or of whether a watch is silent. If it refers to something unread, up to 5 s are spent on reading that.
+ *   of a Secret or ConfigMap, or of whether a watch is silent. If objects of its namespace refer to something unread, up to 5 s are spent on reading that.
  * - A snapshot is published if its content differs from the last one.
  * - Only changed objects are parsed (`cluster-object.ts`). An unchanged one is the same JavaScript object as before.
  * - Objects that are being deleted stay in the snapshot until they are gone.
@@ -119,7 +119,7 @@ class ClusterSource implements ClusterDesiredSource {
       void reflector.whenSynced().then(() => this.#touch());
     }
     await this.#untilListed();
-    await this.#untilRead(firstReadsMs);
+    await this.#untilRead(firstReadsMs, () => undefined);
     const snapshot = this.#assemble();
     this.#snapshot = snapshot;
     if (this.#state === 'syncing') {
@@ -196,7 +196,7 @@ class ClusterSource implements ClusterDesiredSource {
 
   async #make(): Promise<void> {
     await sleep(this.#options.clock, coalesceMs, this.#stopping.signal);
-    await this.#untilRead(laterReadsMs);
+    await this.#untilRead(laterReadsMs, () => this.#changedNamespaces());
     this.#making = undefined;
     if (this.#state !== 'watching') return;
     const snapshot = this.#assemble();
@@ -205,14 +205,18 @@ class ClusterSource implements ClusterDesiredSource {
     this.#onChange(snapshot);
   }
 
-  /** Resolves when everything that objects refer to has been read, or `limitMs` have passed. */
-  async #untilRead(limitMs: number): Promise<void> {
+  #changedNamespaces(): ReadonlySet<string> {
+    return new Set([...this.#changed].map((key) => parseObjectKey(key).namespace));
+  }
+
+  /** Resolves when everything that objects of these namespaces refer to has been read, or `limitMs` have passed. Default: of all. */
+  async #untilRead(limitMs: number, namespaces: () => ReadonlySet<string> | undefined): Promise<void> {
     const { clock } = this.#options;
     const untilMs = clock.monotonicMs() + limitMs;
     for (;;) {
       this.#refer();
       const leftMs = untilMs - clock.monotonicMs();
-      if (!this.#data.pending || leftMs <= 0 || this.#stopping.signal.aborted) return;
+      if (!this.#data.isPending(namespaces()) || leftMs <= 0 || this.#stopping.signal.aborted) return;
       await this.#data.answered(leftMs);
     }
   }

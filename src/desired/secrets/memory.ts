@@ -21,7 +21,7 @@
  * Nobody knows that it is absent.
  */
 import { sameValue, type Sensitive } from '../../base/index.ts';
-import { sameData, type DataFault, type SecretData } from '../data-documents.ts';
+import { faulty, sameData, type DataFault, type SecretData } from '../data-documents.ts';
 import type { Problem } from '../source.ts';
 import { printable } from '../problem.ts';
 import type { Fault, FoundFile, FoundValue, SecretsTree } from './tree.ts';
@@ -233,11 +233,6 @@ export function sameReading(left: SecretsReading, right: SecretsReading): boolea
     sameValue([...left.unknown], [...right.unknown]) &&
     sameValue(left.problems, right.problems)
   );
-}
-
-/** A Secret of which nothing can be used. */
-export function faulty(fault: DataFault): SecretData {
-  return Object.assign(new Map<string, Sensitive<string>>(), { fault });
 }
 
 function sameContent(left: Values | undefined, right: Values | undefined): boolean {

@@ -9,12 +9,12 @@
  * | in neither, but a part of the directory is unknown | none: objects that refer to it are held            |
  */
 import type { ObjectKey } from '../../resources/index.ts';
-import type { SecretData } from '../data-documents.ts';
+import { faulty, type SecretData } from '../data-documents.ts';
 import type { ParsedFile } from '../parse.ts';
 import { placeText } from '../problem.ts';
 import { referencesOf } from '../references.ts';
 import type { DesiredObject, Problem } from '../source.ts';
-import { faulty, type SecretsReading } from './memory.ts';
+import type { SecretsReading } from './memory.ts';
 
 export interface Beside {
   readonly used: readonly ParsedFile[];

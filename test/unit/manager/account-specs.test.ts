@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
-import { Sensitive } from '../../../src/base/index.ts';
+import { Sensitive, VersionedMap } from '../../../src/base/index.ts';
+import type { SecretData } from '../../../src/desired/data-documents.ts';
 import type { DesiredSnapshot } from '../../../src/desired/index.ts';
 import { AccountKeys, accountSpecs, type EnvironmentAccount } from '../../../src/manager/index.ts';
 import { desiredOf, inCluster } from '../../support/desired.ts';
@@ -43,6 +44,24 @@ test.each([
 
 test("in a cluster, the operator's own key goes to no address that somebody else has written", () => {
   expect(keyOf(inCluster(desiredOf({ 'account.yaml': accountDocument() })))).toBeUndefined();
+});
+
+test('a Secret that was not read yet counts as no missing one', () => {
+  const document = accountDocument(['credentialsSecretRef: {name: compute, key: apiKey}']);
+  const message = 'the Secret compute in the namespace team has not been read yet';
+  const fault = { reason: 'InvalidReference', message, remedy: 'wait for the API server' } as const;
+  const data = Object.assign(new Map<string, Sensitive<string>>(), { fault });
+  const secrets = VersionedMap.of<string, SecretData>([['team/compute', data]]);
+  const snapshot = {
+    ...inCluster(desiredOf({ 'account.yaml': document })),
+    secrets,
+  };
+  const from = { url: undefined, apiKey };
+  const wanted = accountSpecs(snapshot, from).get('team/theirs');
+  expect(wanted && new AccountKeys(from).keyOf({ name: 'team/theirs', ...wanted }, snapshot)).toEqual({
+    kind: 'none',
+    remedy: `${message}; wait for the API server`,
+  });
 });
 
 test('a Secret that is named is used in both, without the line break at its end', () => {

@@ -106,6 +106,11 @@ describe('Secrets and ConfigMaps', () => {
     expect(world.latest.problems.map(formatProblem)).toEqual([
       'secrets/default/token: has not been read yet; wait for the API server',
     ]);
+    const web = world.object('ContainerService/default/web') as DesiredObject<'ContainerService'>;
+    expect(resolveEnvironment(web, world.latest)).toMatchObject({
+      ok: false,
+      message: 'the Secret token in the namespace default has not been read yet',
+    });
     putSecret(world.cluster, 'token', 'one');
     answer.resolve();
     await world.settle();
@@ -195,6 +200,61 @@ describe('reads', () => {
     await world.clock.advance(100_000);
     expect(world.cluster.gets.length - length).toBeLessThanOrEqual(1000);
     expect(world.cluster.gets.length - length).toBeGreaterThan(900);
+  });
+});
+
+describe('a namespace whose objects refer to very many', () => {
+  /** A thousand that are not there, and two of another namespace. */
+  function fill(cluster: MemoryCluster): void {
+    const env = Array.from({ length: 1000 }, (_, index) => ({
+      name: `V${index}`,
+      valueFrom: { configMapKeyRef: { name: `none-${index}`, key: 'key', optional: true } },
+    }));
+    putService(cluster, 'big', { env }, { namespace: 'loud' });
+    for (const name of ['token', 'key'])
+      cluster.put('Secret', { metadata: { name, namespace: 'quiet' }, data: { key: base64('one') } });
+    putService(cluster, 'web', { env: [fromSecret('token')] }, { namespace: 'quiet' });
+    cluster.put('Account', {
+      metadata: { name: 'main', namespace: 'quiet' },
+      spec: { url: 'https://api.example.com', credentialsSecretRef: { name: 'key', key: 'key' } },
+    });
+  }
+  const shown = ({ latest }: WatchedCluster) => latest.secrets.get('quiet/token')?.get('key')?.reveal();
+
+  test('has its turns as others have, and keys of Accounts come first', async () => {
+    const world = await WatchedCluster.with(fill);
+    expect(world.cluster.gets[0]).toBe('secrets/quiet/key');
+    expect(world.cluster.gets.slice(0, 3)).toContain('secrets/quiet/token');
+    expect(world.cluster.gets).toHaveLength(1002);
+  });
+
+  test('leaves the period of others as it is', async () => {
+    const world = await WatchedCluster.with(fill);
+    for (let index = 0; index < 1000; index += 1) {
+      const metadata = { name: `none-${index}`, namespace: 'loud' };
+      world.cluster.put('ConfigMap', { metadata, data: { key: 'x' } });
+    }
+    await world.clock.advance(60_000);
+    const { length } = world.cluster.gets;
+    world.cluster.put('Secret', {
+      metadata: { name: 'token', namespace: 'quiet' },
+      data: { key: base64('two') },
+    });
+    await world.clock.advance(15_500);
+    expect(shown(world)).toBe('two');
+    expect(world.cluster.gets.length - length).toBeLessThanOrEqual(160);
+  });
+
+  test('holds up no snapshot with changes of others', async () => {
+    const world = await WatchedCluster.with(fill);
+    const never = Promise.withResolvers<void>();
+    world.cluster.delay = (request) => (request.includes('/loud/') ? never.promise : undefined);
+    putService(world.cluster, 'big', { env: [fromSecret('slow')] }, { namespace: 'loud' });
+    await world.clock.advance(5050);
+    putService(world.cluster, 'web', { env: [fromSecret('token')], httpPort: 80 }, { namespace: 'quiet' });
+    await world.settle();
+    expect(world.object('ContainerService/quiet/web').spec).toMatchObject({ httpPort: 80 });
+    never.resolve();
   });
 });
 
