@@ -1,6 +1,12 @@
 /** The values of Secrets and ConfigMaps, wrapped so that nothing prints them. */
 import { Sensitive, sameValue } from '../base/index.ts';
-import { annotations, configMapDocument, readOrigins, secretDocument } from '../resources/index.ts';
+import {
+  annotations,
+  configMapDocument,
+  readOrigins,
+  secretDocument,
+  valueLimits,
+} from '../resources/index.ts';
 import { explain, plainWords, showable, type Finding } from './explain.ts';
 
 /** Why values can't be used, although they may exist. So they are not left out where they are `optional`. */
@@ -37,7 +43,15 @@ export function secretData(value: unknown, findings: Finding[]): SecretData | un
     return undefined;
   }
   const data = new Map<string, Sensitive<string>>();
+  const { metadata, stringData } = checked.data;
+  const faults = new Map<string, DataFault>();
+  const whole = `Secret ${metadata.name}`;
   for (const [key, encoded] of Object.entries(checked.data.data ?? {})) {
+    const fault = tooLarge(whole, key, Math.floor(encoded.length * 0.75));
+    if (fault) {
+      faults.set(key, fault);
+      continue;
+    }
     const text = decodeUtf8(Buffer.from(encoded, 'base64'));
     if (text !== undefined) data.set(key, new Sensitive(text));
     else {
@@ -49,9 +63,40 @@ export function secretData(value: unknown, findings: Finding[]): SecretData | un
       });
     }
   }
-  for (const [key, text] of Object.entries(checked.data.stringData ?? {})) data.set(key, new Sensitive(text));
-  const named = checked.data.metadata.annotations?.[annotations.allowedOrigins];
-  return named === undefined ? data : Object.assign(data, { allowedOrigins: originsIn(named, findings) });
+  addTexts(whole, stringData ?? {}, data, faults);
+  const named = metadata.annotations?.[annotations.allowedOrigins];
+  return Object.assign(
+    data,
+    named === undefined ? {} : { allowedOrigins: originsIn(named, findings) },
+    faults.size === 0 ? {} : { faults },
+  );
+}
+
+/** A later one of the same key counts. */
+function addTexts(
+  whole: string,
+  texts: Readonly<Record<string, string>>,
+  data: Map<string, Sensitive<string>>,
+  faults: Map<string, DataFault>,
+): void {
+  for (const [key, text] of Object.entries(texts)) {
+    const fault = tooLarge(whole, key, Buffer.byteLength(text));
+    data.delete(key);
+    faults.delete(key);
+    if (fault) faults.set(key, fault);
+    else data.set(key, new Sensitive(text));
+  }
+}
+
+/** Of the key alone: where nothing refers to it, it disturbs nobody. */
+function tooLarge(whole: string, key: string, bytes: number): DataFault | undefined {
+  if (bytes <= valueLimits.valueBytes) return undefined;
+  const [has, most] = [bytes, valueLimits.valueBytes].map((each) => Math.ceil(each / 1024));
+  return {
+    reason: 'InvalidReference',
+    message: `the value under \`${key}\` of the ${whole} has ${has} KiB, and at most ${most} KiB are used`,
+    remedy: 'refer to a smaller value; put what is large into the image or a volume',
+  };
 }
 
 /** A misspelt origin allows nothing. */
@@ -73,7 +118,10 @@ export function configMapData(value: unknown, findings: Finding[]): SecretData |
     findings.push(...explain(checked.error.issues, { schema: configMapDocument }, value));
     return undefined;
   }
-  return new Map(Object.entries(checked.data.data ?? {}).map(([key, text]) => [key, new Sensitive(text)]));
+  const data = new Map<string, Sensitive<string>>();
+  const faults = new Map<string, DataFault>();
+  addTexts(`ConfigMap ${checked.data.metadata.name}`, checked.data.data ?? {}, data, faults);
+  return faults.size === 0 ? data : Object.assign(data, { faults });
 }
 
 export function decodeUtf8(bytes: Uint8Array): string | undefined {

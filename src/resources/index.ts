@@ -2,6 +2,7 @@ export * from './keys.ts';
 export { kindCalled, kindNames } from './kind-names.ts';
 export * from './kinds.ts';
 export * from './traits.ts';
+export { valueLimits } from './value-limits.ts';
 export * from './parts/budget.ts';
 export * from './parts/commands.ts';
 export * from './parts/conditions.ts';

@@ -1,7 +1,7 @@
 /** What reaches an owned object when its turn comes, as digests; and the values of Secrets and ConfigMaps in it. */
 import type { DigestKey } from '../../base/index.ts';
 import type { DesiredSnapshot } from '../../desired/index.ts';
-import type { DataReference } from '../../resources/index.ts';
+import { valueLimits, type DataReference } from '../../resources/index.ts';
 import type { OwnerRevision, StateStore } from '../../state/index.ts';
 
 export type Data = Pick<DesiredSnapshot, 'secrets' | 'configMaps'>;
@@ -42,14 +42,19 @@ export function hasSameValues(
 
 export type Values = readonly (readonly [name: string, value: string | undefined])[];
 
+/** Of more than an environment may have, none is given: whatever refers to them is held. */
 export function valuesOf(references: readonly DataReference[], namespace: string, data: Data): Values {
-  return references.flatMap((reference) => {
+  let length = 0;
+  const found = references.flatMap((reference) => {
     const values = reference.kind === 'Secret' ? data.secrets : data.configMaps;
-    const found = values.get(`${namespace}/${reference.name}`);
-    return reference.keys.map(
-      (key) => [`${reference.kind}/${reference.name}/${key}`, found?.get(key)?.reveal()] as const,
-    );
+    const source = values.get(`${namespace}/${reference.name}`);
+    return reference.keys.map((key) => {
+      const value = source?.get(key)?.reveal();
+      length += value?.length ?? 0;
+      return [`${reference.kind}/${reference.name}/${key}`, value] as const;
+    });
   });
+  return length <= valueLimits.environmentBytes ? found : found.map(([name]) => [name, undefined]);
 }
 
 function digestOf(digestKey: DigestKey, content: object, values: Values): string {

@@ -21,7 +21,8 @@ export type DesiredEnvironment =
   | { readonly kind: 'given'; readonly values: Sensitive<Readonly<Record<string, string>>> }
   | {
       readonly kind: 'problem';
-      readonly reason: ReferenceReason;
+      /** `InvalidSpec`: it is too large. */
+      readonly reason: ReferenceReason | 'InvalidSpec';
       readonly path: readonly (string | number)[];
       readonly message: string;
     }

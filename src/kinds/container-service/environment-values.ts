@@ -1,13 +1,13 @@
 import { Sensitive } from '../../base/index.ts';
 import type { DataFault, DesiredSnapshot } from '../../desired/index.ts';
-import { secretProblem } from '../../resources/index.ts';
+import { secretProblem, valueLimits } from '../../resources/index.ts';
 import type { ContainerServiceSpec, EnvironmentEntry } from './schema.ts';
 
 export type ResolvedEnvironment =
   | { readonly ok: true; readonly environment: Sensitive<Record<string, string>> | undefined }
   | {
       readonly ok: false;
-      readonly reason: DataFault['reason'];
+      readonly reason: DataFault['reason'] | 'InvalidSpec';
       readonly path: (string | number)[];
       readonly message: string;
       readonly remedy: string;
@@ -22,7 +22,7 @@ export type ResolvedEnvironment =
  * - A missing Secret, ConfigMap or key is an error. If the reference is `optional`, the variable is left out.
  *
  * Three rules differ. `$(NAME)` is not expanded. A Secret that must not be sent to `origin` is an error, and so is one that is there and
- * can't be read, also for an optional reference.
+ * can't be read, also for an optional reference. And all of it has a bound: many variables may take one large value.
  */
 export function resolveEnvironment(
   object: { readonly spec: Pick<ContainerServiceSpec, 'env'>; readonly namespace: string },
@@ -31,11 +31,11 @@ export function resolveEnvironment(
 ): ResolvedEnvironment {
   const entries = object.spec.env;
   if (entries === undefined) return { ok: true, environment: undefined };
-  const variables: [string, string][] = [];
+  const variables: Variable[] = [];
   for (const [index, entry] of entries.entries()) {
     const reference = referenceOf(entry);
     if (!reference) {
-      variables.push([entry.name, entry.value ?? '']);
+      variables.push({ name: entry.name, text: entry.value ?? '' });
       continue;
     }
     const { kind, field, name, key, optional } = reference;
@@ -51,7 +51,7 @@ export function resolveEnvironment(
     const value = source?.get(key);
     const fault = source?.fault ?? source?.faults?.get(key);
     if (fault) return { ok: false, path: ['spec', 'env', index, 'valueFrom', field], ...fault };
-    if (value) variables.push([entry.name, value.reveal()]);
+    if (value) variables.push({ name: entry.name, text: value });
     else if (!optional) {
       const path = ['spec', 'env', index, 'valueFrom', field];
       return {
@@ -62,8 +62,53 @@ export function resolveEnvironment(
       };
     }
   }
-  // fromEntries defines own members, so a variable named `__proto__` is harmless.
-  return { ok: true, environment: new Sensitive(Object.fromEntries(variables)) };
+  return (
+    tooLarge(variables) ?? {
+      ok: true,
+      // fromEntries defines own members, so a variable named `__proto__` is harmless.
+      environment: new Sensitive(Object.fromEntries(variables.map(({ name, text }) => [name, plain(text)]))),
+    }
+  );
+}
+
+interface Variable {
+  readonly name: string;
+  readonly text: string | Sensitive<string>;
+}
+
+function plain(text: Variable['text']): string {
+  return typeof text === 'string' ? text : text.reveal();
+}
+
+/** Nothing is joined or copied before that is known. */
+function tooLarge(variables: readonly Variable[]): ResolvedEnvironment | undefined {
+  const bytes = variables.reduce((sum, variable) => sum + bytesOf(variable), 0);
+  if (bytes <= valueLimits.environmentBytes) return undefined;
+  const largest = variables
+    .toSorted((left, right) => bytesOf(right) - bytesOf(left))
+    .slice(0, 3)
+    .map((variable) => `${variable.name} (${kib(bytesOf(variable))})`);
+  return {
+    ok: false,
+    reason: 'InvalidSpec',
+    path: ['spec', 'env'],
+    message: `the environment has ${kib(bytes)}, names and values together, and may have ${kib(valueLimits.environmentBytes)}; the largest are ${largest.join(', ')}`,
+    remedy: 'put what is large into the image or a volume',
+  };
+}
+
+/** A value of a Secret or ConfigMap is measured once, however many variables take it, in however many passes. */
+const measured = new WeakMap<Sensitive<string>, number>();
+
+function bytesOf({ name, text }: Variable): number {
+  if (typeof text === 'string') return Buffer.byteLength(name) + Buffer.byteLength(text);
+  const bytes = measured.get(text) ?? Buffer.byteLength(text.reveal());
+  measured.set(text, bytes);
+  return Buffer.byteLength(name) + bytes;
+}
+
+function kib(bytes: number): string {
+  return `${Math.ceil(bytes / 1024)} KiB`;
 }
 
 function referenceOf({ valueFrom }: EnvironmentEntry) {
