@@ -28,6 +28,7 @@ export interface StructuralSchema {
   readonly pattern?: string;
   readonly minItems?: number;
   readonly maxItems?: number;
+  readonly maxProperties?: number;
   readonly items?: StructuralSchema;
   readonly additionalProperties?: StructuralSchema;
   readonly required?: readonly string[];
@@ -55,6 +56,7 @@ const plainKeywords = [
   'pattern',
   'minItems',
   'maxItems',
+  'maxProperties',
   'required',
   'x-kubernetes-list-type',
   'x-kubernetes-list-map-keys',

@@ -5,7 +5,8 @@ export {
   type ClusterDesiredSource,
   type ClusterSourceOptions,
 } from './cluster/cluster-source.ts';
-export { lastApplied, readClusterObject, type ClusterEntry } from './cluster/cluster-object.ts';
+export { readClusterObject, type ClusterEntry } from './cluster/cluster-object.ts';
+export { keptObject } from './cluster/kept-object.ts';
 export { ClusterOverlay, type OverlayCheck } from './cluster/overlay.ts';
 export { shardBys, shardOf, shardOfAccount, type Shard, type ShardBy } from './cluster/cluster-shard.ts';
 export { setSpecField, type EditedText } from './field-edit.ts';

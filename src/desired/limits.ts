@@ -1,4 +1,4 @@
-/** Bounds of a folder. Each is far above what a fleet needs. A folder beyond them is a mistake or an attack. */
+/** Bounds of a folder and of a cluster. Each is far above what a fleet needs. What is beyond them is a mistake or an attack. */
 export const limits = {
   /** Of one file. */
   fileBytes: 1024 * 1024,
@@ -19,4 +19,10 @@ export const limits = {
   problemsPerDocument: 20,
   problemsPerFile: 200,
   problemsPerCluster: 1000,
+  /** Spec, labels, annotations and owners of one object of a cluster. */
+  objectBytes: 256 * 1024,
+  finalizersBytes: 8 * 1024,
+  /** What is kept of the spec of an object that is beyond that, and one annotation or field of it. */
+  smallBytes: 32 * 1024,
+  fieldBytes: 1024,
 } as const;

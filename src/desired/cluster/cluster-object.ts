@@ -10,7 +10,8 @@
  * | generation or uid, or the object is new            | it is parsed                                    |
  *
  * An object that the schema refuses is unusable: it exists, and is left alone. A later version may have written it, or an
- * upgrade made the schema stricter. Messages never show a value.
+ * upgrade made the schema stricter. So is one that is too large to be kept (kept-object.ts). Messages never show a value.
+ * Once somebody deletes it, it is read without its long texts and lists, as far as these were all that was wrong.
  */
 import { parseRfc3339, sameValue } from '../../base/index.ts';
 import type { KubernetesObject } from '../../kubernetes/index.ts';
@@ -26,6 +27,8 @@ import {
 } from '../../resources/index.ts';
 import { referencesOf, type Referring } from '../references.ts';
 import { explain, plainWords, type Finding } from '../explain.ts';
+import { limits } from '../limits.ts';
+import { boundPassedBy, lastApplied, withoutLarge, type Beyond } from './kept-object.ts';
 import { pathText, printable } from '../problem.ts';
 import type { ClusterFacts, Controller, DesiredObject, Location, Problem } from '../source.ts';
 
@@ -38,9 +41,6 @@ export interface ClusterEntry extends Referring {
     | { readonly is: 'object'; readonly object: DesiredObject }
     | { readonly is: 'unusable'; readonly problems: readonly Problem[] };
 }
-
-/** A copy of the whole object, environment included, that kubectl writes. Nobody here reads it. */
-export const lastApplied = 'kubectl.kubernetes.io/last-applied-configuration';
 
 export class LiveFacts implements ClusterFacts {
   #object: KubernetesObject;
@@ -103,7 +103,7 @@ export function readClusterObject(
   previous: ClusterEntry | undefined,
 ): ClusterEntry {
   const before = previous?.facts.object;
-  const sameSpec = before !== undefined && isSameSpec(before, object);
+  const sameSpec = before !== undefined && isSameSpec(before, object) && isSameBound(before, object);
   if (previous && sameSpec && isSameMetadata(before, object)) {
     previous.facts.move(object);
     return previous;
@@ -113,11 +113,15 @@ export function readClusterObject(
   const key = objectKey(kind, namespace, name);
   const isDeleting = facts.deletionRequestedAt !== undefined;
   const entry = { key, kind, facts, spec: object.spec, references: [], isDeleting };
-  if (previous?.read.is === 'unusable' && sameSpec) return { ...entry, read: previous.read };
+  const passed = boundPassedBy(object);
+  if (passed && !(isDeleting && passed.isDeletable)) return refusedEntry(entry, findingOf(passed));
+  if (previous?.read.is === 'unusable' && sameSpec && !isDeleting) return { ...entry, read: previous.read };
   if (previous?.read.is === 'object' && sameSpec) return usable(entry, previous.read.object.spec);
   const value = documentOf(kind, object);
   const checked = schemas[kind].safeParse(value, { error: plainWords });
   if (checked.success) return usable(entry, checked.data.spec);
+  const forDeletion = isDeleting && schemas[kind].safeParse({ ...value, spec: withoutLarge(object.spec) });
+  if (forDeletion && forDeletion.success) return usable(entry, forDeletion.data.spec);
   const findings = explain(
     checked.error.issues,
     { schema: schemas[kind], hints: traitsOf(kind).hints },
@@ -130,7 +134,7 @@ export function readClusterObject(
 }
 
 /** The same, as one that can't be used. */
-export function refusedEntry(entry: ClusterEntry, finding: Finding): ClusterEntry {
+export function refusedEntry(entry: Omit<ClusterEntry, 'read'>, finding: Finding): ClusterEntry {
   return { ...entry, references: [], read: { is: 'unusable', problems: [asProblem(entry, finding)] } };
 }
 
@@ -169,8 +173,23 @@ function usable(entry: Omit<ClusterEntry, 'read'>, spec: DesiredObject['spec']):
   return { ...entry, references: referencesOf(object), read: { is: 'object', object } };
 }
 
+function findingOf({ bound, isDeletable }: Beyond): Finding {
+  const most = `${limits[bound] / 1024} KiB`;
+  if (bound === 'finalizersBytes') {
+    const message = `is too large: the list has more than ${most}, so the object is not used`;
+    return { path: ['metadata', 'finalizers'], message, remedy: 'remove some of them' };
+  }
+  return {
+    path: ['spec'],
+    message: `is too large: spec, labels and annotations have more than ${most} together, so the object is not used`,
+    remedy: isDeletable
+      ? 'put what is large into the image, a volume, or Secrets and ConfigMaps, or delete the object'
+      : 'make it smaller, also to delete it',
+  };
+}
+
 /** As an author would write it, without what the API server adds. */
-function documentOf(kind: ManagedKind, object: KubernetesObject): unknown {
+function documentOf(kind: ManagedKind, object: KubernetesObject): object {
   const { namespace, name } = object.metadata;
   return { apiVersion, kind, metadata: { namespace, name }, spec: object.spec };
 }
@@ -183,6 +202,10 @@ function locationOf(kind: ManagedKind, { metadata }: KubernetesObject): Location
 function isSameSpec(before: KubernetesObject, now: KubernetesObject): boolean {
   const { uid, generation } = now.metadata;
   return uid === before.metadata.uid && generation !== undefined && generation === before.metadata.generation;
+}
+
+function isSameBound(before: KubernetesObject, now: KubernetesObject): boolean {
+  return boundPassedBy(before)?.bound === boundPassedBy(now)?.bound;
 }
 
 function isSameMetadata(before: KubernetesObject, now: KubernetesObject): boolean {

@@ -35,6 +35,7 @@ import type { Logger, Metrics } from '../../telemetry/index.ts';
 import { ClusterData } from './cluster-data.ts';
 import { isEdit, readClusterObject } from './cluster-object.ts';
 import { ClusterScopes, type Blindness, type Watched } from './cluster-scopes.ts';
+import { keptObject } from './kept-object.ts';
 import { DataUsers } from '../references.ts';
 import { ShardedEntries, type Shard } from './cluster-shard.ts';
 import { limits } from '../limits.ts';
@@ -168,7 +169,17 @@ class ClusterSource implements ClusterDesiredSource {
     const onChange = (change: Change) => this.#take(kind, change);
     const type = resourceTypes[kind];
     const scope = { namespace };
-    const reflector = new Reflector({ api, type, scope, clock, random, logger, metrics, onChange });
+    const reflector = new Reflector({
+      api,
+      type,
+      scope,
+      clock,
+      random,
+      logger,
+      metrics,
+      onChange,
+      keep: keptObject,
+    });
     return { kind, namespace, reflector };
   }
 

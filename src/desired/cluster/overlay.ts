@@ -25,7 +25,7 @@ import {
 } from '../../resources/index.ts';
 import { printable } from '../problem.ts';
 import type { DesiredObject, DesiredSnapshot, DesiredSource, Problem, WrittenDocument } from '../source.ts';
-import { lastApplied } from './cluster-object.ts';
+import { lastApplied } from './kept-object.ts';
 
 /** How many documents were checked by what. */
 export interface OverlayCheck {

@@ -11,6 +11,7 @@ import {
   httpPort,
   image,
   kindSchema,
+  longestText,
   nameRef,
   objectName,
   region,
@@ -55,6 +56,7 @@ const environmentEntry = constrained(
     }).describe('Name of the variable.'),
     value: z
       .string({ error: 'must be a string; quote numbers and booleans' })
+      .max(longestText)
       .optional()
       .describe('Its value; $(NAME) is not expanded. Without value and valueFrom it is empty.'),
     valueFrom: valueFrom.optional().describe('Where its value is taken from.'),

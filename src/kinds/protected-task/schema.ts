@@ -12,6 +12,7 @@ const until = constrained(
       .describe('A Job of the same namespace: over when it has ended. In a cluster only.'),
     deadline: z.iso
       .datetime({ offset: true, error: 'must be a time as in RFC 3339' })
+      .max(64)
       .optional()
       .describe('A time as in RFC 3339: over then.'),
   }),

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { constrained, implication, listOf, withRules } from '../../resources/parts/constraints.ts';
+import { constrained, implication, listOf, mapOf, withRules } from '../../resources/parts/constraints.ts';
 import {
   accountRef,
   command,
@@ -7,6 +7,7 @@ import {
   httpPort,
   image,
   kindSchema,
+  longestText,
   nameRef,
   region,
   resources,
@@ -79,8 +80,10 @@ export const revisionContent = templateFields
 const template = z.strictObject({
   metadata: z
     .strictObject({
-      labels: z.record(z.string(), z.string()).default({}).describe('Labels of each replica.'),
-      annotations: z.record(z.string(), z.string()).default({}).describe('Annotations of each replica.'),
+      labels: mapOf(z.string(), z.string().max(253), 256).default({}).describe('Labels of each replica.'),
+      annotations: mapOf(z.string(), z.string().max(longestText), 256)
+        .default({})
+        .describe('Annotations of each replica.'),
     })
     .prefault({})
     .describe('Labels and annotations that each replica gets.'),

@@ -8,7 +8,13 @@
  * Once it is listed it stays so: while the API server is down, the last state is shown, and `silence` has the reason.
  */
 import { provisionalKey, type Clock, type Random } from '../../base/index.ts';
-import { readClusterObject, shardOfAccount, type ClusterEntry, type ShardBy } from '../../desired/index.ts';
+import {
+  keptObject,
+  readClusterObject,
+  shardOfAccount,
+  type ClusterEntry,
+  type ShardBy,
+} from '../../desired/index.ts';
 import { eventType, Reflector, type Change, type KubernetesApi } from '../../kubernetes/index.ts';
 import {
   accountPlaceOf,
@@ -24,7 +30,7 @@ import { MemoryStore, type WrittenState } from '../../state/index.ts';
 import type { Logger, Metrics } from '../../telemetry/index.ts';
 import { leaseName } from '../divisions.ts';
 import { LeaseWatch, type SeenLease } from './lease-watch.ts';
-import { leastOfEvent, shownState, withoutCopy } from './shown-object.ts';
+import { leastOfEvent, shownState } from './shown-object.ts';
 import { ClusterTimeline, type ClusterEvent } from './timeline.ts';
 
 export interface ShownClusterOptions {
@@ -160,7 +166,7 @@ export class ShownCluster {
       ...this.#options,
       type,
       scope: { namespace },
-      keep: withoutCopy,
+      keep: keptObject,
       onChange,
     });
     return { kind, reflector };

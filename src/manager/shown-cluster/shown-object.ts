@@ -1,6 +1,6 @@
 /** An object of a cluster, and an Event about one, as they are shown. Pure. */
 import { parseRfc3339 } from '../../base/index.ts';
-import { lastApplied, type ClusterEntry } from '../../desired/index.ts';
+import type { ClusterEntry } from '../../desired/index.ts';
 import { storedSpec } from '../../engine/index.ts';
 import type { KubernetesObject } from '../../kubernetes/index.ts';
 import {
@@ -13,14 +13,6 @@ import {
 } from '../../resources/index.ts';
 import { writtenState, type WrittenState } from '../../state/index.ts';
 import type { ClusterEvent } from './timeline.ts';
-
-/** A copy of the whole document, values of environments included, is not kept. */
-export function withoutCopy(object: KubernetesObject): KubernetesObject {
-  const { annotations } = object.metadata;
-  if (annotations?.[lastApplied] === undefined) return object;
-  const { [lastApplied]: _copy, ...kept } = annotations;
-  return { ...object, metadata: { ...object.metadata, annotations: kept } };
-}
 
 /** Of a document that the schema refuses, nothing is shown: where its values are is not known. */
 export function shownState({ key, facts, read }: ClusterEntry): WrittenState {

@@ -3,7 +3,7 @@
  * by the API server, and in an editor. crdgen/ generates the schemas of the last two. A rule that the schema language
  * of a cluster lacks is a constraint in both languages, with the same message. JSON Schema has a third form of it.
  */
-import type { z } from 'zod';
+import { z } from 'zod';
 
 /** One of `x-kubernetes-validations`. */
 export interface CelRule {
@@ -44,6 +44,18 @@ export function constrained<Schema extends z.ZodType>(
     rules.push(field === undefined ? { rule, message } : { rule, message, fieldPath: `.${field}` });
   }
   return withRules(checked, rules, schemas);
+}
+
+/** A map with at most so many entries. */
+export function mapOf<Key extends z.core.$ZodRecordKey, Value extends z.ZodType>(
+  key: Key,
+  value: Value,
+  most: number,
+) {
+  return z
+    .record(key, value)
+    .refine((entries) => Object.keys(entries).length <= most, `must have at most ${most} entries`)
+    .meta({ maxProperties: most });
 }
 
 /** For constraints that zod checks in its own way. */

@@ -113,7 +113,9 @@ export const image = constrained(
     message: 'has capitals in its repository; write them small. Only a tag, after the colon, may have them',
   },
 );
-export const command = z.array(z.string()).max(1024).meta(listOf.whole);
+/** Linux passes no longer text to a process, as an argument or as a variable. */
+export const longestText = 128 * 1024;
+export const command = z.array(z.string().max(longestText)).max(1024).meta(listOf.whole);
 export const resources = z.strictObject({
   gpuCount: z.number().nonnegative().default(0).describe('GPUs.'),
   cpu: z.number().positive().describe('Processors; parts of one are possible.'),

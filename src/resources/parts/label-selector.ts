@@ -1,6 +1,6 @@
 /** Labels of objects, as Kubernetes selects by them: all of it has to apply (`selects` in budget.ts). */
 import { z } from 'zod';
-import { constrained, listOf } from './constraints.ts';
+import { constrained, listOf, mapOf } from './constraints.ts';
 
 const labelKey = z.string().min(1).max(317);
 const labelValue = z.string().max(63);
@@ -28,8 +28,7 @@ const requirement = constrained(
 export const labelSelector = (message: string) =>
   constrained(
     z.strictObject({
-      matchLabels: z
-        .record(labelKey, labelValue)
+      matchLabels: mapOf(labelKey, labelValue, 256)
         .optional()
         .describe('Labels with their values; all of them.'),
       matchExpressions: z

@@ -54,6 +54,17 @@ describe('the schemas', () => {
     expect(where(({ schema }) => schema.type === 'array' && !schema['x-kubernetes-list-type'])).toEqual([]);
   });
 
+  // Whoever may write objects could fill the memory of an operator with few of them.
+  test('bound every text, list and map that an author writes', () => {
+    const authors = places.filter(({ at }) => /^\w+\.spec\b/.test(at));
+    const isUnbounded = ({ schema }: Place) =>
+      (schema.type === 'string' && !schema.enum && schema.maxLength === undefined) ||
+      (schema.type === 'array' && schema.maxItems === undefined) ||
+      (schema.additionalProperties !== undefined && schema.maxProperties === undefined);
+    expect(authors.filter(isUnbounded).map(({ at }) => at)).toEqual([]);
+    expect(authors.length).toBeGreaterThan(150);
+  });
+
   // `kubectl apply` drops nulls: a field may be null only where that means something else than its absence.
   test('keep unknown fields only where a value may have any shape, and nulls there and in a sleep policy', () => {
     const open = where(({ schema }) => schema['x-kubernetes-preserve-unknown-fields'] === true);

@@ -152,7 +152,7 @@ describe('a new template', () => {
   });
 
   test('of more than 256 KiB is refused, and nothing is changed', () => {
-    const env = [{ name: 'A', value: 'x'.repeat(262_144) }];
+    const env = ['A', 'B'].map((name) => ({ name, value: 'x'.repeat(131_072) }));
     const spec = fleetSpec({
       template: { spec: { region: 'standard', image: 'a:1', resources: { cpu: 1, memoryGb: 1 }, env } },
     });
