@@ -191,7 +191,7 @@ export const budgets: readonly Mutant[] = [
     breaks: 'services are stopped for a budget that asks for no stops',
     foundBy: ['BI3'],
     crowd: 'budgeted',
-    seed: 1,
+    seed: 2,
     patch: () =>
       replaced(
         Budgets.prototype,

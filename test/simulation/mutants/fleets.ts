@@ -159,7 +159,7 @@ export const fleets: readonly Mutant[] = [
     breaks: 'a volume is deleted whatever its replica leaves for',
     foundBy: ['FI13'],
     crowd: 'fleets',
-    seed: 34,
+    seed: 5,
     patch: withSteps(withoutVolumes),
   },
   {

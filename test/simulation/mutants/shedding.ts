@@ -84,7 +84,7 @@ export const shedding: readonly Mutant[] = [
     breaks: 'replicas are stopped, and their fleet is to have fewer as well',
     foundBy: ['BI3'],
     crowd: 'shedding',
-    seed: 19,
+    seed: 11,
     patch: withOrder((key, orderFor) => {
       const fleet = placeInFleet(key)?.fleet;
       const order = orderFor(key) ?? (fleet && orderFor(fleet));
@@ -97,7 +97,7 @@ export const shedding: readonly Mutant[] = [
     breaks: 'work in a replica does not keep it when its fleet is limited by a budget',
     foundBy: ['FI3'],
     crowd: 'shedding',
-    seed: 19,
+    seed: 8,
     patch: withShedLook(({ replicas }) => ({
       replicas: replicas.map((each) => ({ ...each, protection: 'no' as const })),
     })),
