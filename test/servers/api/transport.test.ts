@@ -192,6 +192,7 @@ describe('an answer', () => {
       status: 503,
       retryAfter: '7',
       contentType: 'application/json',
+      date: expect.stringMatching(/ GMT$/),
       body: bytes('down'),
     });
   });
