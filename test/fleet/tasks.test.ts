@@ -40,7 +40,7 @@ test('a task is held while its document says so, and released when it says so', 
   expect((await fleet.plan()).code).toBe(0);
 });
 
-test('who applies a task reads that its heartbeats need a manager', async () => {
+testInFolder('who applies a task reads that its heartbeats need a manager', async () => {
   const { fleet } = await world();
   await fleet.write('web.yaml', [service('web'), task('epoch')]);
   const { code, stderr } = await fleet.apply();
@@ -98,7 +98,7 @@ test.each(changes)('a %s is planned under a task, sent only after its release', 
   });
 });
 
-test('a checkout of a branch without the task, and with another image, ends nothing', async () => {
+testInFolder('a checkout of a branch without the task, and with another image, ends nothing', async () => {
   const { plane, fleet } = await world();
   await fleet.write('web.yaml', [service('web')]);
   await fleet.write('task.yaml', [task('epoch')]);
@@ -263,6 +263,34 @@ test('a deadline that had passed before the task was registered is an error, als
   expect((await fleet.apply()).code).toBe(0);
   expect(await activitiesOf(plane)).toHaveLength(1);
 });
+
+testOnClock('so is a wrong year for a service that is there for long', async () => {
+  const { fleet } = await world();
+  await fleet.write('web.yaml', [service('web')]);
+  expect((await fleet.apply()).code).toBe(0);
+  await sleep(2 * 60_000);
+  await fleet.write('task.yaml', [task('epoch', { until: { deadline: '2001-12-03T06:00:00Z' } })]);
+  expect((await fleet.plan()).plan.held).toMatchObject([{ name: 'epoch', reason: 'InvalidSpec' }]);
+});
+
+testOnClock(
+  'a task that a deadline has ended is over, also when its document was away for a while',
+  async () => {
+    const { fleet } = await world();
+    const until = { deadline: new Date(nowMs() + 60_000).toISOString() };
+    await fleet.write('web.yaml', [service('web')]);
+    await fleet.write('task.yaml', [task('epoch', { until })]);
+    expect((await fleet.apply()).code).toBe(0);
+    await sleep(2 * 60_000);
+    expect((await fleet.apply()).code).toBe(0);
+    await fleet.remove('task.yaml');
+    expect((await fleet.apply()).code).toBe(0);
+    await sleep(2 * 60_000);
+    await fleet.write('task.yaml', [task('epoch', { until })]);
+    expect((await fleet.plan()).plan.held).toEqual([]);
+    expect((await fleet.apply()).code).toBe(0);
+  },
+);
 
 testOnClock('a plan shows the release by a deadline that has passed while nothing ran', async () => {
   const { fleet } = await world();

@@ -166,9 +166,9 @@ export class Admission {
   }
 
   #stakes(missing: readonly ObjectRecord[]): ReadonlyMap<ObjectKey, Stake> {
-    const { store, clock } = this.#options;
+    const { store } = this.#options;
     const isUnreported = ({ report }: ObjectRecord) => report !== undefined && this.#outdated.has(report);
-    return stakes(missing, { recordOf: (key) => store.record(key), isUnreported, wallMs: clock.wallMs() });
+    return stakes(missing, { recordOf: (key) => store.record(key), isUnreported });
   }
 
   #isSelected(key: ObjectKey): boolean {

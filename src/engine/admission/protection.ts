@@ -6,7 +6,6 @@
  *
  * Another branch that is checked out may look like either. A task that leaves while nothing waits is over.
  */
-import { localTime, taskEnd } from '../plan/index.ts';
 import {
   accountPlaceOf,
   stateTraitsOf,
@@ -21,7 +20,6 @@ export interface StakeInputs {
   readonly recordOf: (key: ObjectKey) => ObjectRecord | undefined;
   /** Whether the document of the object has changed since its last report. */
   readonly isUnreported: (record: ObjectRecord) => boolean;
-  readonly wallMs: number;
 }
 
 /** Of a pass over the service, or a replica, whose change waits. */
@@ -43,18 +41,15 @@ export function stakes(missing: readonly ObjectRecord[], inputs: StakeInputs): R
     const known = 'with' in place ? [place.with, owner] : [];
     const leaving = known.filter((key) => key !== undefined && keys.has(key)) as readonly ObjectKey[];
     if (leaving.length > 0) for (const key of [record.key, ...leaving]) found.set(key, 'together');
-    else if (home && holds(record, inputs.wallMs) && isAwaited(home, inputs))
-      found.set(record.key, 'awaited');
+    else if (home && holds(record) && isAwaited(home, inputs)) found.set(record.key, 'awaited');
   }
   return found;
 }
 
-/** Its activity is registered, and neither released nor about to be. */
-function holds({ key, kind, manifest }: ObjectRecord, wallMs: number): boolean {
-  const registered = stateTraitsOf(key).registered?.(kind);
-  if (!registered || registered.isReleased) return false;
-  const spec = manifest.spec as unknown as ProtectedTaskSpec;
-  return taskEnd({ spec, deleting: false }, 'running', localTime(wallMs)) === undefined;
+/** Its activity is registered, and neither released nor about to be. By which clock a deadline has passed is the task's own business. */
+function holds({ key, kind, manifest }: ObjectRecord): boolean {
+  const { released } = manifest.spec as Partial<ProtectedTaskSpec>;
+  return released !== true && stateTraitsOf(key).registered?.(kind)?.isReleased === false;
 }
 
 function isAwaited(home: ObjectRecord, { recordOf, isUnreported }: StakeInputs): boolean {

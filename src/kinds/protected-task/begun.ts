@@ -5,8 +5,8 @@
  * | what is known                                              | it has never begun                        |
  * |------------------------------------------------------------|-------------------------------------------|
  * | the state has had the document since before its deadline   | certain: a registration is saved first    |
- * | the state had the service a minute before the document     | certain: no state was lost since          |
- * | this state has created the service, or is about to         | certain: there was none to be protected   |
+ * | the state has had the service since after the deadline, and a minute before the document | certain: no run ended by it, and no state was lost since |
+ * | this state has created the service after the deadline, or is about to | certain: there was none to be protected |
  * | it was reported so                                         | certain until the document changes        |
  * | otherwise                                                  | open: the task counts as over             |
  */
@@ -35,9 +35,10 @@ export function hasNeverBegun(
   const service = store.record(key);
   if (!service) return false;
   const { createdAt: serviceSince } = service;
-  if (createdAt !== undefined && serviceSince !== undefined && serviceSince < createdAt - earlierMs)
-    return true;
-  if (isCreation(store.lastIntent(key)?.action ?? '')) return true;
+  // A document that was away for a while looks new, too: its task may have ended by this deadline.
+  if (createdAt !== undefined && isWithin(serviceSince, deadlineMs, createdAt - earlierMs)) return true;
+  const last = store.lastIntent(key);
+  if (last && isCreation(last.action) && last.createdAt >= deadlineMs) return true;
   const current = account?.informer.current;
   const adopts = 'adopt' in service.manifest.spec;
   if (!current || adopts || service.externalId !== undefined) return false;
@@ -46,4 +47,8 @@ export function hasNeverBegun(
   return ![...current.services.values()].some(
     ({ environmentNames }) => readMark(environmentNames, fleet.owner, uid).ours,
   );
+}
+
+function isWithin(atMs: number | undefined, fromMs: number, toMs: number): boolean {
+  return atMs !== undefined && atMs >= fromMs && atMs < toMs;
 }
