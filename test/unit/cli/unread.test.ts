@@ -31,3 +31,29 @@ test('after a read, it is the answer; after a failure that may pass, it is only 
   const unread = unreadYet({ failure });
   expect([unread.awaits(key, blind), unread.results.size]).toEqual([true, 1]);
 });
+
+test('an object of several accounts is seen when each has been read, and has another pass then', () => {
+  const other: { current?: object } = {};
+  const handles = [
+    { name: 'team/default', informer: { current: {} } },
+    { name: 'team/other', informer: other },
+  ];
+  const fleet = objectKey('ServiceFleet', 'team', 'llm');
+  const placement = { candidates: [{ accountRef: { name: 'other' } }] };
+  const objects = new Map([[fleet, { spec: { accountRef: { name: 'default' }, placement } }]]);
+  const rechecked: string[] = [];
+  const manager = {
+    accounts: { handles: () => handles },
+    snapshot: { objects },
+    recheck: (each: string) => rechecked.push(each),
+  };
+  const store = { record: () => undefined, recordOf: () => undefined };
+  const unread = new UnreadYet({ manager: () => manager as never, store, leftMs: () => 60_000 });
+  expect(unread.awaits(fleet, blind)).toBe(true);
+  expect(unread.awaits(key, { plan: { kind: 'in-sync' } } as PassResult)).toBe(false);
+  expect(rechecked).toEqual([]);
+  other.current = {};
+  unread.awaits(key, { plan: { kind: 'in-sync' } } as PassResult);
+  expect(rechecked).toEqual([fleet]);
+  expect(unread.awaits(fleet, blind)).toBe(false);
+});
