@@ -192,10 +192,10 @@ export class DerivedObjects {
     const document = source.objects.get(owner);
     const { kind, namespace } = parseObjectKey(owner);
     const revisions = store.revisions(owner);
-    const references = [
-      ...(document ? (traitsOf(kind).data?.(document.spec) ?? []) : []),
-      ...revisions.flatMap(({ data }) => data),
-    ];
+    // Each by itself: only what one environment has is bounded.
+    const sets = document
+      ? [traitsOf(kind).data?.(document.spec) ?? [], ...revisions.map(({ data }) => data)]
+      : [];
     return {
       document,
       manifest: document ? undefined : record.manifest,
@@ -203,7 +203,7 @@ export class DerivedObjects {
       isDeleting: record.deletionRequestedAt !== undefined,
       isLeft: !document,
       revisions,
-      values: document ? valuesOf(references, namespace, source) : [],
+      values: sets.flatMap((references) => valuesOf(references, namespace, source)),
       resources,
       uid: record.uid,
     };
