@@ -52,7 +52,7 @@ export interface EndpointProbe {
 }
 
 /** A service that never answers has a place for as long as its owner has written. */
-const probesAtOnce = { inOne: 8, inAll: 128 };
+const probesAtOnce = { inOne: 32, inAll: 256 };
 const bodyBytes = 1024 * 1024;
 const anyGood: Expectation = { from: 200, to: 399 };
 
