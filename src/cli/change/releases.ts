@@ -7,6 +7,7 @@
  * | not all show an id, but no more than these tasks | the same: who agrees to it must not be surprised |
  * | one more, of somebody else or of another task    | held                                           |
  */
+import { canonicalId } from '../../base/index.ts';
 import type { PassResult } from '../../engine/index.ts';
 import { entryOf } from '../../reasons/index.ts';
 import type { ObjectKey, Registration, TaskState } from '../../resources/index.ts';
@@ -48,7 +49,7 @@ function followedBy(result: PassResult, tasks: readonly Released[]): PassResult 
 }
 
 function areOf(tasks: readonly Released[], activities: readonly (string | undefined)[]): boolean {
-  const ids = new Set(tasks.map(({ activityId }) => activityId));
-  const isNoOther = activities.every((id) => id === undefined || ids.has(id));
+  const ids = new Set(tasks.map(({ activityId }) => canonicalId(activityId)));
+  const isNoOther = activities.every((id) => id === undefined || ids.has(canonicalId(id)));
   return activities.length > 0 && activities.length <= ids.size && isNoOther;
 }

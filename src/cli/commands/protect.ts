@@ -69,7 +69,10 @@ async function protect(
   }
   protection.commandStarts();
   const code = await run(context, command);
-  const release = context.takeSignals(() => protection.giveUp());
+  // A terminal that closes sends SIGHUP twice. The release ends soon in any case.
+  const release = context.takeSignals((signal) => {
+    if (signal !== 'SIGHUP') protection.giveUp();
+  });
   await protection.end();
   release();
   return code;

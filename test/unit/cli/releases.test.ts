@@ -15,8 +15,12 @@ const step: Step = {
 };
 
 /** Of what a service waits for, while its task is being released. */
-function afterOf(activities: readonly (string | undefined)[] | undefined, serviceId = 'id') {
-  const registration = { serviceId, activityId: 'own', releaseKey: 'key' };
+function afterOf(
+  activities: readonly (string | undefined)[] | undefined,
+  serviceId = 'id',
+  activityId = 'own',
+) {
+  const registration = { serviceId, activityId, releaseKey: 'key' };
   const records = new Map([
     [serviceKey, aRecord(serviceKey, { externalId: 'id' })],
     [epoch, aRecord(epoch, { kind: { registration } })],
@@ -33,6 +37,11 @@ function afterOf(activities: readonly (string | undefined)[] | undefined, servic
 test('what waits for the activity of a task follows its release, also where no activity shows an id', () => {
   expect(afterOf(['own'])).toEqual([[epoch]]);
   expect(afterOf([undefined])).toEqual([[epoch]]);
+});
+
+test('an id is the same in capitals', () => {
+  const id = '0b9c0f0e-7c2d-4a51-8f1e-5a2c5d0a7a11';
+  expect(afterOf([id.toUpperCase()], 'id', id)).toEqual([[epoch]]);
 });
 
 test('what waits for one more activity, or for a task that is declared, is held', () => {
