@@ -13,7 +13,7 @@
  */
 import { rfc3339 } from '../base/index.ts';
 import type { LeaseHolder } from '../kubernetes/index.ts';
-import { signEveryMs, type StateFacts } from '../state/index.ts';
+import { signEveryMs, type StateFacts, type Unreadable } from '../state/index.ts';
 
 export type ManagerPhase = 'Running' | 'Impaired' | 'Silent' | 'Stopped' | 'Lost' | 'Unknown';
 
@@ -29,6 +29,8 @@ export interface ManagerState {
   readonly isElsewhere?: boolean;
   /** Why it is not known, or what impairs it. */
   readonly note?: string;
+  /** Of a manager of a folder: what is wrong in its documents now. */
+  readonly unreadable?: Unreadable;
 }
 
 /** A process that missed three signs is no longer taken as running if it can't be seen. */
@@ -43,7 +45,7 @@ export function managerOfFolder(
     const note = isHeld ? 'a process that records no sign of life holds the state' : undefined;
     return { ...seen(writtenAt), phase: isHeld ? 'Running' : 'Unknown', ...(note ? { note } : {}) };
   }
-  const { command, host, pid, startedAt, stoppedAt, seenAt, problems = [] } = sign;
+  const { command, host, pid, startedAt, stoppedAt, seenAt, problems = [], unreadable } = sign;
   const isElsewhere = host !== hostname;
   const isFresh = Math.abs(nowMs - seenAt) < freshMs;
   const found = { command, host, pid, startedAt, seenAt, isElsewhere };
@@ -51,9 +53,10 @@ export function managerOfFolder(
   if (isHeld && !isFresh) return { ...found, phase: 'Silent' };
   // The lock of another machine need not be visible here.
   if (!isHeld && !(isElsewhere && isFresh)) return { ...found, phase: 'Lost' };
+  const running = { ...found, ...(unreadable ? { unreadable } : {}) };
   return problems.length === 0
-    ? { ...found, phase: 'Running' }
-    : { ...found, phase: 'Impaired', note: problems.join('; ') };
+    ? { ...running, phase: 'Running' }
+    : { ...running, phase: 'Impaired', note: problems.join('; ') };
 }
 
 function seen(seenAt: number | undefined): Pick<ManagerState, 'seenAt'> {
@@ -159,7 +162,7 @@ export function spanText(ms: number): string {
 
 /** For programs; docs/reference/output.md has the fields. */
 export function managerItem(manager: ManagerState): object {
-  const { phase, command, host, pid, startedAt, seenAt, note } = manager;
+  const { phase, command, host, pid, startedAt, seenAt, note, unreadable } = manager;
   return {
     state: phase,
     ...(command === undefined ? {} : { command }),
@@ -168,5 +171,6 @@ export function managerItem(manager: ManagerState): object {
     ...(startedAt === undefined ? {} : { startedAt: rfc3339(startedAt) }),
     ...(seenAt === undefined ? {} : { seenAt: rfc3339(seenAt) }),
     ...(note === undefined ? {} : { note }),
+    ...(unreadable ? { unreadable } : {}),
   };
 }

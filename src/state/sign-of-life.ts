@@ -42,6 +42,14 @@ export interface SignContent {
   readonly heartbeats?: Readonly<Record<string, number>>;
   /** What impairs the process, for people. Absent: nothing. */
   readonly problems?: readonly string[];
+  /** What is wrong in the documents, for people. Objects that can't be read have no record. Absent: nothing. */
+  readonly unreadable?: Unreadable;
+}
+
+export interface Unreadable {
+  readonly count: number;
+  /** With its file and line. */
+  readonly first: string;
 }
 
 export interface SignOfLife extends SignContent {
@@ -64,6 +72,7 @@ export function giveSigns(
   clock: Clock,
   heartbeats: () => SignContent['heartbeats'] = () => undefined,
   problems: () => readonly string[] = () => [],
+  unreadable: () => Unreadable | undefined = () => undefined,
 ): () => void {
   const file = signFile(stateFile);
   const started = { command, pid, host, startedAt: clock.wallMs() };
@@ -71,7 +80,7 @@ export function giveSigns(
   const touched = new Touched(file, started);
   const next = () => {
     timer = clock.after(signEveryMs, () => {
-      attempt(() => touched.touch(heartbeats(), problems(), clock.wallMs()));
+      attempt(() => touched.touch(heartbeats(), problems(), unreadable(), clock.wallMs()));
       next();
     });
   };
@@ -95,16 +104,26 @@ class Touched {
   }
 
   /** Without heartbeats, and with the same problems as before, the content stays as it is. */
-  touch(heartbeats: SignContent['heartbeats'], found: readonly string[], nowMs: number): void {
+  touch(
+    heartbeats: SignContent['heartbeats'],
+    found: readonly string[],
+    wrong: Unreadable | undefined,
+    nowMs: number,
+  ): void {
     const file = this.#file;
     const problems = found.map((text) => text.slice(0, longestProblem));
     if (problems.length > 0 && isOfAnother(file, this.#started)) return;
-    const mark = problems.join('\n');
+    const unreadable = wrong && { ...wrong, first: wrong.first.slice(0, longestProblem) };
+    const mark = [...problems, unreadable ? JSON.stringify(unreadable) : ''].join('\n');
     if (heartbeats === undefined && mark === this.#problems && existsSync(file)) {
       utimesSync(file, nowMs / 1000, nowMs / 1000);
       return;
     }
-    const sign = { ...this.#started, ...(problems.length > 0 ? { problems } : {}) };
+    const sign = {
+      ...this.#started,
+      ...(problems.length > 0 ? { problems } : {}),
+      ...(unreadable ? { unreadable } : {}),
+    };
     try {
       write(file, heartbeats ? { ...sign, heartbeats } : sign, nowMs);
     } catch {
@@ -200,7 +219,7 @@ export function hasStateFile(stateFile: string): boolean {
 
 function contentOf(file: string): SignContent | undefined {
   try {
-    const { command, pid, host, startedAt, stoppedAt, heartbeats, problems } = JSON.parse(
+    const { command, pid, host, startedAt, stoppedAt, heartbeats, problems, unreadable } = JSON.parse(
       readFileSync(file, 'utf8'),
     );
     const isWhole = typeof command === 'string' && typeof host === 'string';
@@ -213,6 +232,7 @@ function contentOf(file: string): SignContent | undefined {
       ...(Number.isFinite(stoppedAt) ? { stoppedAt } : {}),
       ...(isTimes(heartbeats) ? { heartbeats } : {}),
       ...(isTexts(problems) ? { problems } : {}),
+      ...(isUnreadable(unreadable) ? { unreadable } : {}),
     };
   } catch {
     return undefined;
@@ -221,6 +241,11 @@ function contentOf(file: string): SignContent | undefined {
 
 function isTimes(value: unknown): value is Record<string, number> {
   return typeof value === 'object' && value !== null && Object.values(value).every(Number.isFinite);
+}
+
+function isUnreadable(value: unknown): value is Unreadable {
+  const { count, first } = (value ?? {}) as Partial<Unreadable>;
+  return Number.isInteger(count) && typeof first === 'string';
 }
 
 function isTexts(value: unknown): value is readonly string[] {

@@ -71,6 +71,25 @@ testInFolder('a folder that is gone while a manager runs', async () => {
   await expectMended(shown);
 });
 
+testInFolder('a document that was never readable, such as a task that then protects nothing', async () => {
+  const { fleet, status } = await world();
+  const task = (field: string) => ({
+    apiVersion: 'fleetkeeper.dev/v1alpha1',
+    kind: 'ProtectedTask',
+    metadata: { name: 'epoch' },
+    spec: { [field]: { name: 'web' } },
+  });
+  await fleet.write('task.yaml', [task('serviceref')]);
+  const isShown = async () => (await status()).stdout.includes("what can't be read has no row");
+  await eventually('`status` shows it', isShown);
+  const { code, stdout } = await status();
+  expect(stdout).toMatch(/^what can't be read has no row: task\.yaml:\d+.*serviceref/m);
+  // The manager works, and heartbeats continue.
+  expect(code).toBe(0);
+  await fleet.write('task.yaml', [task('serviceRef')]);
+  await eventually('`status` shows it no more', async () => !(await isShown()));
+});
+
 testInFolder('a state file that is taken away while a manager runs, with nothing to send', async () => {
   const shown = await world();
   const { state } = shown.fleet;

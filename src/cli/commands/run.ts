@@ -1,7 +1,15 @@
 import type { Command } from 'commander';
 import { EndpointFiles, Manager, impairmentTexts, type EndpointFilesOptions } from '../../manager/index.ts';
+import { formatProblem, type DesiredSnapshot } from '../../desired/index.ts';
 import { defaultShortenedGrace, type Grace } from '../../engine/index.ts';
-import { giveSigns, lockState, openState, planFileOutcomes, type StateStore } from '../../state/index.ts';
+import {
+  giveSigns,
+  lockState,
+  openState,
+  planFileOutcomes,
+  type StateStore,
+  type Unreadable,
+} from '../../state/index.ts';
 import { collectProcessMetrics, createMetrics, type Metrics } from '../../telemetry/index.ts';
 import { clusterHeading, isCluster } from '../cluster.ts';
 import { untilStopped, type Context } from '../context.ts';
@@ -172,7 +180,15 @@ function startSigns(
     clock,
     () => manager.heartbeatTimes(),
     () => impairmentTexts(manager.impairments),
+    () => unreadableIn(manager.snapshot),
   );
+}
+
+function unreadableIn(
+  { problems }: Pick<DesiredSnapshot, 'problems'> = { problems: [] },
+): Unreadable | undefined {
+  const [first] = problems;
+  return first && { count: problems.length, first: formatProblem(first) };
 }
 
 function metricsOfProcess(): Metrics {

@@ -1,7 +1,7 @@
 /** `-o` of `status`: text and wide for people, the others for programs. */
 import { InvalidArgumentError, Option } from 'commander';
 import { UserError } from '../../base/index.ts';
-import type { ObjectRecord, PlanFileRecord } from '../../state/index.ts';
+import type { ObjectRecord, PlanFileRecord, Unreadable } from '../../state/index.ts';
 import { complain, print, type Context } from '../context.ts';
 import { structured, type OutputFormat } from '../output/output.ts';
 import { palette } from '../output/render.ts';
@@ -84,13 +84,20 @@ export function statusText(
   const view = viewOf(context, output);
   const { colours, nowMs } = view;
   const records = entries.map(({ record }) => record);
-  const parts = [renderDrift(records, colours), renderDuplicates(records, colours)];
+  const found = [renderDrift(records, colours), renderDuplicates(records, colours)];
+  const unreadable = manager?.unreadable && colours.bad(oneLine(unreadableText(manager.unreadable)));
   const paint = manager && isMissing(manager) ? colours.bad : colours.dim;
   const line = manager ? [paint(oneLine(managerLine(manager, nowMs)))] : [];
+  const parts = [...found, unreadable];
   const rest = [statusTable(entries, view), ...parts.flatMap((part) => (part ? ['', part] : []))];
   // Programs found the head of the table in the first line before there was such a line.
   const lines = view.columns === undefined ? [...rest, ...line] : [...line, ...rest];
   return lines.join('\n');
+}
+
+function unreadableText({ count, first }: Unreadable): string {
+  const more = count === 1 ? '' : `, and ${count - 1} more; \`fleetkeeper plan\` shows all`;
+  return `what can't be read has no row: ${first}${more}`;
 }
 
 export function viewOf({ stdout, environment, clock }: Context, { format }: StatusOutput): TableView {
