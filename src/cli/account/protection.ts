@@ -158,7 +158,10 @@ export class Protection {
       const lost = this.label;
       this.#activity = { ...this.#activity, id: random.uuid() };
       [this.#isRetaken, this.#mayExist, this.#shownStatus] = [true, false, 0];
-      complain(this.#context, `${lost} was released by somebody else; continuing with ${this.#activity.id}`);
+      complain(
+        this.#context,
+        `${lost} was released by somebody else; ${this.#activity.id} is registered in its place`,
+      );
       check();
     };
     const check = (): void => {
@@ -213,8 +216,13 @@ export class Protection {
       this.#shownStatus = undefined;
       return;
     }
-    if (refusedWith === undefined || passing.has(refusedWith) || refusedWith === this.#shownStatus) return;
+    if (refusedWith === undefined || refusedWith === this.#shownStatus) return;
+    if (passing.has(refusedWith) && this.#mayExist) return;
     this.#shownStatus = refusedWith;
+    if (!this.#mayExist) {
+      const what = `nothing protects ${this.#place}: ${this.label} is not registered yet (${failure})`;
+      return complain(this.#context, `${what}; it is tried again`);
+    }
     complain(
       this.#context,
       `heartbeats of ${this.label} are ${failure}; ${awaited(refusedWith, this.#place, visibilityMs)}`,

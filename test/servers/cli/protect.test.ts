@@ -79,8 +79,9 @@ test('an activity that somebody else releases: a line at once, another one, and 
   await line.shows('refused with 409', 'stderr');
   expect(line.stderr).toContain('nothing protects the service now');
   listed.delete(first);
-  await line.shows('was released by somebody else; continuing with', 'stderr');
+  await line.shows('is registered in its place', 'stderr');
   await line.shows('refused with 401', 'stderr');
+  expect(line.stderr).toMatch(/nothing protects the service: .* is not registered yet \(refused with 401/);
   await line.shows('protected again by', 'stderr');
   expect([...listed.keys()]).toHaveLength(1);
   expect(await end()).toBe(7);
