@@ -2,7 +2,8 @@
  * What is at stake when objects and the tasks that protect them leave the source:
  *
  * - `together`: a task leaves with the service that it protects, or with the owner of that;
- * - `awaited`: a registered task leaves alone, and a change of its service waits for it, or is not reported on yet.
+ * - `awaited`: a registered task leaves alone, and its service waits for anything (a change for the task, or for what hides whether there is one: an API
+ *   that does not answer), or a change of it is not reported on yet.
  *
  * Another branch that is checked out may look like either. A task that leaves while nothing waits is over.
  */
@@ -21,15 +22,6 @@ export interface StakeInputs {
   /** Whether the document of the object has changed since its last report. */
   readonly isUnreported: (record: ObjectRecord) => boolean;
 }
-
-/** Of a pass over the service, or a replica, whose change waits. */
-const waits: ReadonlySet<string> = new Set([
-  'Protected',
-  'OutsideWindow',
-  'DisruptionForbidden',
-  'AwaitsTurn',
-  'Draining',
-]);
 
 export function stakes(missing: readonly ObjectRecord[], inputs: StakeInputs): ReadonlyMap<ObjectKey, Stake> {
   const keys = new Set(missing.map(({ key }) => key));
@@ -60,5 +52,5 @@ function isAwaited(home: ObjectRecord, { recordOf, isUnreported }: StakeInputs):
 }
 
 function isWaiting({ pending, interrupted }: Partial<LastReport> = {}): boolean {
-  return waits.has(pending?.reason ?? '') || waits.has(interrupted?.reason ?? '');
+  return pending !== undefined || interrupted !== undefined;
 }
