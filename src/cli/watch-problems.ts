@@ -1,17 +1,19 @@
 import { formatProblem, type DesiredSnapshot } from '../desired/index.ts';
 import type { Logger } from '../telemetry/index.ts';
 
-/** Reports each problem of a source once while it lasts, and the end of the last one. */
+const countOfMore = /\d+ (?=more problems)/;
+
+/** Reports each problem of a source once while it lasts, and the end of the last one. How many more there are changes all the time. */
 export function watchProblems(
   onProblem: (line: string) => void,
   onMended: () => void,
 ): (snapshot: DesiredSnapshot) => void {
   let known = new Set<string>();
   return ({ problems }) => {
-    const lines = new Set(problems.map(formatProblem));
-    for (const line of lines) if (!known.has(line)) onProblem(line);
+    const lines = new Map(problems.map(formatProblem).map((line) => [line.replace(countOfMore, ''), line]));
+    for (const [mark, line] of lines) if (!known.has(mark)) onProblem(line);
     if (known.size > 0 && lines.size === 0) onMended();
-    known = lines;
+    known = new Set(lines.keys());
   };
 }
 
