@@ -71,14 +71,12 @@ async function whileHeld(view: TaskView, account: AccountHandle | undefined) {
   const end = taskEnd(object, jobOf(fleet, record), time);
   const isDeleted = fleet.snapshot.cluster?.get(key)?.deletionRequestedAt !== undefined;
   // Nothing is released by a document that may mean something else by now; a release that is under way is seen through.
-  // Without an account, nothing agrees with the clock of this machine.
-  const isOver = account ? end === 'DeadlinePassed' : end !== undefined && end !== 'DeadlinePassed';
-  if (isOver) registrations.drop(key);
-  if (isOver || (account && end !== undefined) || isDeleted) return undefined;
+  if (end === 'DeadlinePassed' || (end !== undefined && !account)) registrations.drop(key);
+  if (end !== undefined || isDeleted) return undefined;
   await writeDown(view);
   // Without its Account its heartbeats go on as before.
   const local = account ? keepActivity(view, account, { ends: false, isNew: false })?.view : undefined;
-  return { local, forMs: account && leftUntilDeadline(object.spec, time) };
+  return { local, forMs: leftUntilDeadline(object.spec, time) };
 }
 
 async function observe(view: TaskView, account: AccountHandle): Promise<RegistrationView | undefined> {
