@@ -60,6 +60,8 @@ interface Item {
 
 const concurrency = 4;
 const periodMs = 15_000;
+/** What was just read is not read again at once. */
+const againMs = 1000;
 const missBackoff = { firstMs: 2000, longestMs: 60_000 };
 
 const types = {
@@ -294,7 +296,8 @@ export class ClusterData {
     // The first reads come together. The second ones are spread over the whole period.
     const count = this.#counts.get(item.referred.namespace) ?? 0;
     const share = isFirst ? random.fraction() : 0.75 + 0.25 * random.fraction();
-    item.dueAtMs = clock.monotonicMs() + Math.max(periodMs, count * paceMs.inOne) * share;
+    const spreadMs = Math.max(periodMs, count * paceMs.inOne) * share;
+    item.dueAtMs = clock.monotonicMs() + Math.max(againMs, spreadMs);
     return changed;
   }
 
