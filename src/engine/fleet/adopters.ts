@@ -7,6 +7,7 @@
  * | its record has the id, or the thing carries its mark | manages it |
  * | else: in a cluster, the oldest; of equal age, and in a folder, that with the smallest key | comes first |
  * | its record has another id, it is being deleted, or its account is known to be another one | is no rival |
+ * | in a cluster, it has an Account of its own that is not known to be the same account | the same: who writes into one namespace blocks nothing in another |
  */
 import { canonicalId } from '../../base/index.ts';
 import { accountObject, adoptersOf, type DesiredObject, type DesiredSnapshot } from '../../desired/index.ts';
@@ -42,16 +43,19 @@ function mayAdopt(key: ObjectKey, store: Known): boolean {
   return record?.externalId === undefined && record?.deletionRequestedAt === undefined;
 }
 
-/** Their Accounts have other addresses, or are pinned to other accounts at the provider. */
+/** Their Accounts have other addresses, or are pinned to other accounts at the provider; in a cluster also, as long as one is not pinned. */
 function areApart(
   one: DesiredObject,
   other: DesiredObject,
   objects: DesiredSnapshot['objects'],
   store: Known,
 ): boolean {
-  const names = [one, other].map(({ key, spec }) => accountPlaceOf(key, spec));
-  const [left, right] = names.map((place) => {
-    const name = 'account' in place ? place.account : '';
+  const names = [one, other].map(({ key, spec }) => {
+    const place = accountPlaceOf(key, spec);
+    return 'account' in place ? place.account : '';
+  });
+  if (names[0] === names[1]) return false;
+  const [left, right] = names.map((name) => {
     const pin = store.identityPin(name);
     const url = accountObject(objects, name)?.spec.url;
     return {
@@ -59,6 +63,8 @@ function areApart(
       identity: pin && identifies(pin) ? identityName(pin) : undefined,
     };
   });
+  const isPinned = left?.identity !== undefined && right?.identity !== undefined;
+  if (one.cluster && !isPinned) return true;
   return isOther(left?.origin, right?.origin) || isOther(left?.identity, right?.identity);
 }
 

@@ -94,9 +94,9 @@ function isSeenBy({ record, inCluster }: Reader, key: ObjectKey): boolean {
   return !inCluster || parseObjectKey(key).namespace === parseObjectKey(record.key).namespace;
 }
 
-export function adoptedAs(id: string, key: ObjectKey): Refusal {
+export function adoptedAs(reader: Reader, id: string, key: ObjectKey): Refusal {
   return {
     reason: 'AdoptedTwice',
-    message: `${id} is adopted as ${key}, too, which comes first; two documents can't manage one thing: remove one of them`,
+    message: `${id} is adopted by ${shownTo(reader, key)}, too, which comes first; two documents can't manage one thing: remove one of them`,
   };
 }

@@ -205,7 +205,7 @@ function whyNotFirst<Item extends Remote>(
   if (marks.of(item).includes(marks.own(identity))) return undefined;
   const rivals = identity.rivals?.() ?? [];
   const first = rivals.find(({ adoptFrom }) => !foreignMark({ ...identity, adoptFrom }, item, marks));
-  return first && adoptedAs(item.id, first.key);
+  return first && adoptedAs(identity, item.id, first.key);
 }
 
 function refused({ reason, message }: Refusal): Observed<never> {

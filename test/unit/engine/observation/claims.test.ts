@@ -1,6 +1,11 @@
 /** Whose a volume is whose mark was made with another digest key: eight digits are not enough where they can be searched for. */
 import { expect, test } from 'vitest';
-import { whyNotAdopted, whyNotFound, type Claimant } from '../../../../src/engine/observation/claims.ts';
+import {
+  adoptedAs,
+  whyNotAdopted,
+  whyNotFound,
+  type Claimant,
+} from '../../../../src/engine/observation/claims.ts';
 import { volumeMark } from '../../../../src/engine/plan/index.ts';
 import { volumeMarks } from '../../../../src/kinds/storage-volume/marks.ts';
 import { objectKey, type ObjectKey } from '../../../../src/resources/index.ts';
@@ -62,6 +67,9 @@ test('in a cluster, an object of another namespace is not named', () => {
   expect(messageFor(other.key, { inCluster: true })).toMatch(/by an object of another namespace/);
   expect(messageFor(other.key, { inCluster: true })).not.toMatch(/evil|searched/);
   expect(messageFor(other.key, {})).toContain(other.key);
+  const reader = { record, inCluster: true };
+  expect(adoptedAs(reader, ours.id, other.key).message).not.toContain(other.key);
+  expect(adoptedAs({ ...reader, inCluster: false }, ours.id, other.key).message).toContain(other.key);
   const rival = { holderOf: () => undefined, others: () => [other], needsKey: false, inCluster: true };
   const { message } = whyNotFound({ record, owner, ...rival }, ofAnotherKey, volumeMarks) ?? {};
   expect(message).toMatch(/that of an object of another namespace/);
