@@ -211,10 +211,14 @@ export class Money {
     return costOf(pricing, this.books.book(handle));
   }
 
-  /** Whether no thing in the account shows the price of the plan's step. The catalog may show it. */
+  /** Whether no thing in the account shows the price of the plan's step, or of one that a preview shows. The catalog may show it. */
   lacksPrice(handle: AccountHandle, pass: Pass, plan: Plan): boolean {
-    const pricing = plan.kind === 'act' ? pass.pricing(plan.step) : undefined;
-    return pricing !== undefined && this.cost(handle, pricing).unknown.length > 0;
+    if (plan.kind !== 'act') return false;
+    const shown = this.#options.mode === 'preview' ? [plan.step, ...plan.later] : [plan.step];
+    return shown.some((step) => {
+      const pricing = pass.pricing(step);
+      return pricing !== undefined && this.cost(handle, pricing).unknown.length > 0;
+    });
   }
 
   /** Adds the costs of the steps, for previews. */

@@ -230,7 +230,9 @@ export function costOf({ place, before, after }: Pricing, book: PriceBook): Cost
   const [then, now] = [priceCharge(after, place, book), priceCharge(before, place, book)];
   // The cost of today is no basis for an unknown price.
   const basis = weakest([then.basis, now.basis]);
-  const cost = { beforeMicros: now.micros, afterMicros: then.micros, basis, unknown: then.unknown };
+  // What has no known price is not known to save anything.
+  const afterMicros = then.basis === 'unknown' && then.micros < now.micros ? now.micros : then.micros;
+  const cost = { beforeMicros: now.micros, afterMicros, basis, unknown: then.unknown };
   if ('shown' in after) return cost;
   return { ...cost, asked: { ...place, demands: after.demands, beforeMicros: clampedMicros(now.micros) } };
 }

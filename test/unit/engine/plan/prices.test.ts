@@ -200,6 +200,12 @@ describe('what a step costs', () => {
     expect(cost).toMatchObject({ basis: 'unknown', unknown: ['storage in standard/europe'] });
   });
 
+  test('without a known price, is not known to save anything', () => {
+    const charges = { before: { shown: 1_000_000n }, after: { demands: [gpu] } };
+    const cost = costOf({ place: europe, ...charges }, book({}));
+    expect(cost).toMatchObject({ basis: 'unknown', beforeMicros: 1_000_000n, afterMicros: 1_000_000n });
+  });
+
   test('law: is never less than nothing, and exact beyond what a number holds', () => {
     const amount = fc.nat({ max: 1_000_000_000 });
     fc.assert(
