@@ -70,7 +70,7 @@ export function inPhase(replicas: readonly Replica[], phase: RosterEntry['phase'
   return replicas.filter(({ entry }) => entry.phase === phase);
 }
 
-/** What they were spared for is over. */
+/** What they were spared for is over. One whose update somebody's work keeps waiting drains with the revision that it still has. */
 export function inNewPhase(
   replicas: readonly Replica[],
   phase: RosterEntry['phase'],
@@ -78,8 +78,10 @@ export function inNewPhase(
   because?: RosterEntry['cause'],
   wantedBy?: string,
 ): RosterEntry[] {
-  return replicas.map(({ entry }) => {
-    const { slot, revision, granted, place, candidate } = entry;
+  return replicas.map(({ entry, isBlocked }) => {
+    const { slot, granted, place, candidate } = entry;
+    const isWithout = isBlocked && phase === 'draining';
+    const revision = (isWithout ? entry.earlier : undefined) ?? entry.revision;
     const cause = phase === 'retiring' ? entry.cause : because;
     const by = phase === 'retiring' ? entry.by : wantedBy;
     return {

@@ -10,7 +10,7 @@
  * | deleted     | somebody deleted the object of a replica in a cluster | it retires                                          |
  * | set back    | times of the roster lie ahead                        | they become the present (clock-set-back.ts)         |
  * | held        | the fleet is paused, its template has names that no replica may get, its ServiceTemplate can't be read (template.ts), or the catalog does not offer its place | Hold or Wait; the replicas are reconciled all the same, and a rollback continues where only a revision can't be made |
- * | drained     | a draining replica is not protected, after its grace | it retires                                          |
+ * | drained     | a draining replica is not protected and may be interrupted, after its grace | it retires                   |
  * | deletion    | the document is gone                                 | all drain at the pace of `scaleIn`; `Retain`: none  |
  * | spare       | a draining replica is protected, and another is not  | the other one drains instead                        |
  * | revision    | the document requires another content                | a revision is recorded (revising.ts), with the next step |
@@ -37,6 +37,7 @@ import { scaledBy } from './asking.ts';
 import { afterClockSetBack } from './clock-set-back.ts';
 import { creationDifferences } from './content-differences.ts';
 import { correct } from './corrections.ts';
+import { mayRetire } from './deletion-window.ts';
 import { noted, notedIdle, recorded } from './failure.ts';
 import {
   arrange,
@@ -172,9 +173,11 @@ function retireDeleted(inputs: FleetInputs): Arrange | undefined {
 function retireDrained(inputs: FleetInputs): Arrange | undefined {
   const { replicas, object, nowMs } = inputs;
   const graceMs = object.spec.drain.graceSeconds * 1000;
-  const drained = inPhase(replicas, 'draining').filter(
-    ({ entry, isMade, protection }) => !isMade || (protection === 'no' && nowMs >= entry.since + graceMs),
-  );
+  const drained = inPhase(replicas, 'draining').filter((replica) => {
+    const { entry, isMade, protection } = replica;
+    const isOver = protection === 'no' && nowMs >= entry.since + graceMs;
+    return !isMade || (isOver && mayRetire(inputs, replica));
+  });
   if (drained.length === 0) return undefined;
   return arrange(
     inputs,

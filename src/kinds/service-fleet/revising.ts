@@ -3,8 +3,7 @@ import { holdFor, type Hold } from '../../engine/plan/index.ts';
 import type { OwnerRevision } from '../../state/index.ts';
 import { inPhase, type FleetInputs } from './inputs.ts';
 import { contentAt, type Replica } from './replica.ts';
-import { rolloutTo } from './rollout.ts';
-import type { RolloutRecord } from './state.ts';
+import { rolloutTo, stoppedRollout } from './rollout.ts';
 import { isTakenAnew, takenWith } from './template.ts';
 import { hasContent, kept, largestRevisionBytes, nextNumber, withOutcome } from './revisions.ts';
 
@@ -52,12 +51,6 @@ function withRevision(replica: Replica, revision: OwnerRevision): Replica {
 function known({ revisions, healthy, present }: FleetInputs): OwnerRevision | undefined {
   if (healthy && hasContent(healthy, present)) return healthy;
   return revisions.findLast((revision) => revision.outcome === 'Failed' && hasContent(revision, present));
-}
-
-/** A failed revision is not sent again without a command, or another content. */
-function stoppedRollout({ healthy, nowMs }: FleetInputs, { number, reason }: OwnerRevision): RolloutRecord {
-  const phase = healthy ? 'RolledBack' : 'Frozen';
-  return { ...rolloutTo(number, nowMs, 0), phase, ...(reason === undefined ? {} : { cause: reason }) };
 }
 
 function begun(inputs: FleetInputs): FleetInputs {

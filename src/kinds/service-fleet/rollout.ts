@@ -170,12 +170,27 @@ export function steerRollout(inputs: FleetInputs, rollout: Rollout): Arrange | u
   const { state, update, wanted } = inputs;
   if (!update || wanted.count === 0) return undefined;
   const record = state.rollout;
+  if (!record && update.outcome === 'Failed') return stoppedAgain(inputs, update);
   if (record?.revision !== update.number) return beginRollout(inputs, update, rollout);
   const ended = failed(inputs) ?? stepOn(inputs) ?? measure(inputs);
   if (ended) return ended;
   if (isForward(record) && update.outcome === 'Failed') return retried(inputs, update);
   const isMoving = record.phase === 'Progressing' || record.phase === 'RollingBack';
   return isMoving && isOver(inputs, rollout) ? endRollout(inputs, update, record) : undefined;
+}
+
+/** Its document was removed meanwhile, and is back. Replicas that still have it return to the newest Healthy revision. */
+function stoppedAgain(inputs: FleetInputs, update: OwnerRevision): Arrange {
+  const { replicas, healthy } = inputs;
+  const stopped = stoppedRollout(inputs, update);
+  const isLeft = healthy && replicas.some(({ entry }) => entry.revision === update.number);
+  const message = `${revisionName(update.number)} has failed, and is not tried again`;
+  return arrange(
+    inputs,
+    [],
+    { reason: isLeft ? 'RollingBack' : 'RollingOut', message, change: undefined },
+    { rollout: isLeft ? { ...stopped, phase: 'RollingBack' } : stopped },
+  );
 }
 
 /** An operator command has begun it again. */
@@ -235,6 +250,15 @@ function revisionDifferences({ replicas, healthy }: FleetInputs, update: OwnerRe
 export function rolloutTo(revision: number, since: number, surge: number): RolloutRecord {
   const begin = { attempt: 1, step: 0, progressAt: since, seenAt: since, reached: [], failures: [] };
   return { revision, phase: 'Progressing', since, surge, ...begin };
+}
+
+/** A failed revision is not sent again without a command, or another content. */
+export function stoppedRollout(
+  { healthy, nowMs }: FleetInputs,
+  { number, reason }: OwnerRevision,
+): RolloutRecord {
+  const phase = healthy ? 'RolledBack' : 'Frozen';
+  return { ...rolloutTo(number, nowMs, 0), phase, ...(reason === undefined ? {} : { cause: reason }) };
 }
 
 function isOver(inputs: FleetInputs, { toUpdate, toReplace }: Rollout): boolean {

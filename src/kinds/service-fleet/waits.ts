@@ -3,6 +3,7 @@ import { rfc3339 } from '../../base/index.ts';
 import { holdFor, inSync, waitFor, type Plan } from '../../engine/plan/index.ts';
 import { entryOf, isBlocking, isReason } from '../../reasons/index.ts';
 import { awaitedCorrections } from './corrections.ts';
+import { forbidden, heldText, retiresAt } from './deletion-window.ts';
 import { begunAnalyses, countsText, spentMs } from './analysis.ts';
 import { deadlineOf, isWithoutResult, leavingReason, recordMs } from './failure.ts';
 import { arrange, inPhase, scaleInPace, slotsText, type FleetInputs } from './inputs.ts';
@@ -24,11 +25,15 @@ const longestRecheckMs = 3_600_000;
  * Whatever the fleet waits for, it looks again when a draining replica may be deleted at the earliest, and when another number of
  * replicas is wanted.
  */
-export function inTime({ replicas, object, wanted, nowMs }: FleetInputs, plan: Plan): Plan {
+export function inTime(inputs: FleetInputs, plan: Plan): Plan {
+  const { replicas, object, wanted, nowMs } = inputs;
   if (plan.kind !== 'wait' && plan.kind !== 'hold') return plan;
   const graceMs = object.spec.drain.graceSeconds * 1000;
   const ends = inPhase(replicas, 'draining').map(({ entry }) => entry.since + graceMs);
-  const times = [...ends, ...(object.deleting ? [] : [wanted.changesAt])].filter((time) => time > nowMs);
+  const opens = retiresAt(inputs) ?? 0;
+  const times = [...ends, opens, ...(object.deleting ? [] : [wanted.changesAt])].filter(
+    (time) => time > nowMs,
+  );
   const next = Math.min(...times);
   if (!Number.isFinite(next)) return plan;
   const recheckAfterMs = Math.min(recheckAt(next, nowMs), plan.recheckAfterMs ?? longestRecheckMs);
@@ -187,6 +192,7 @@ function waitForReplicas(inputs: FleetInputs, repairAt: number): Plan {
     ...(volumes === '' ? [] : [`volumes: ${volumes}`]),
     ...(leaving.length > 0 ? [`leaving: ${slotsText(leaving)}`] : []),
     ...protectedText(leaving),
+    ...heldText(inputs),
     ...(waiting.length > 0 ? [`changed by others, and to be corrected: ${slotsText(waiting)}`] : []),
     ...(outdated > 0 ? [`${outdated} still to be updated`] : []),
     ...(unknown > 0 ? [`${unknown} not compared with the template yet`] : []),
@@ -200,7 +206,11 @@ function waitForReplicas(inputs: FleetInputs, repairAt: number): Plan {
     ...(state.rollout && state.pace ? [state.pace.at + 60_000] : []),
     ...deadlineTimes(inputs),
   ];
-  const isProtected = notReady.length === 0 && leavingReason(inputs) === 'ReplicasProtected';
+  // With none, that of those that leave decides.
+  const isProtected =
+    notReady.length === 0
+      ? leavingReason(inputs) === 'ReplicasProtected'
+      : notReady.every(({ isBlocked }) => isBlocked);
   const reason = isProtected ? 'ReplicasProtected' : 'ReplicasNotReady';
   return waitFor(reason, parts.join('; ') || 'the rollout ends', {
     recheckAfterMs: recheckAt(
@@ -256,12 +266,16 @@ export function paced({ state, object, nowMs }: FleetInputs, left: number): Plan
   );
 }
 
-export function waitForLeaving({ replicas }: FleetInputs): Plan {
+export function waitForLeaving(inputs: FleetInputs): Plan {
   const recheckAfterMs = longestRecheckMs;
-  const leaving = replicas.filter(({ entry }) => entry.phase !== 'wanted');
+  const leaving = inputs.replicas.filter(({ entry }) => entry.phase !== 'wanted');
   const [held] = protectedText(leaving);
+  const hold = forbidden(inputs);
+  if (hold) return hold;
   return held === undefined
-    ? waitFor('ReplicasLeaving', `leaving: ${slotsText(leaving)}`, { recheckAfterMs })
+    ? waitFor('ReplicasLeaving', [`leaving: ${slotsText(leaving)}`, ...heldText(inputs)].join('; '), {
+        recheckAfterMs,
+      })
     : waitFor('ReplicasProtected', held, { recheckAfterMs });
 }
 
