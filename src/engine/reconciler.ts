@@ -341,7 +341,7 @@ export class Reconciler {
     const duplicates = pass.duplicates();
     const { kind = settled.kind, news: shown = [], ...reported } = pass.statusInputs();
     const isPreview = this.#options.mode === 'preview';
-    const arrange = plan.kind === 'arrange' && !isPreview ? plan : undefined;
+    const arrange = plan.kind === 'arrange' && (!isPreview || plan.recalls) ? plan : undefined;
     const { state: arranged, handled, revisions, news: arrangedNews = [] } = arrange ?? {};
     const news = [...shown, ...arrangedNews];
     const commanded = handled ? { lastCommand: { ...handled, at: clock.wallMs() } } : {};

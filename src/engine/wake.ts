@@ -37,8 +37,9 @@ export function wakeAfter(plan: Plan, account: AccountHandle | undefined, wallMs
   }
 }
 
-/** One pass is enough for a preview, unless the account, or a list of it, could not be read. */
+/** One pass is enough for a preview, unless the account, or a list of it, could not be read, or something was only found again. */
 export function wakeOfPreview(plan: Plan, account: AccountHandle | undefined): Wake {
+  if (plan.kind === 'arrange' && plan.recalls) return { kind: 'now' };
   const isUnread = plan.kind === 'wait' && entryOf(plan.reason).accountUnread === true;
   return isUnread && account ? { kind: 'observation', account } : { kind: 'never' };
 }

@@ -26,6 +26,7 @@ import type { SelectionFlags } from '../selection.ts';
 import { environmentAccount, type GivenAccount } from '../source.ts';
 import type { PolicyPlan, Rule } from '../../policy/index.ts';
 import { judgedResults } from './judged.ts';
+import { Recalled } from './recalled.ts';
 import { withReleases } from './releases.ts';
 import { managedThings, vanishedIn, withVanished, type Vanished } from './vanished.ts';
 import { withProgress } from '../output/progress.ts';
@@ -104,6 +105,9 @@ async function observe(
   const finished = new AbortController();
   const finish = () => finished.abort();
   let part: PartOfFleet | undefined;
+  const select = (next: DesiredSnapshot | undefined) => {
+    if (next) part = removed ?? partOfFleet(flags, next, store);
+  };
   const records: Records = {
     record: (key) => recordsIn(part, store).record(key),
     records: () => recordsIn(part, store).records(),
@@ -112,14 +116,13 @@ async function observe(
   const count = () => [...records.records()].length;
   const outstanding = new Outstanding(withCounted(records, counted, store), ({ key }) => results.has(key));
   const endMs = clock.monotonicMs() + flags.timeout;
+  const recalled = new Recalled(store, () => manager, select);
   const unread = new UnreadYet({ manager: () => manager, store, leftMs: () => endMs - clock.monotonicMs() });
   const manager: Manager = new Manager({
     ...previewOptions(context, flags),
     source,
     store,
-    onSource: (next) => {
-      part = removed ?? partOfFleet(flags, next, store);
-    },
+    onSource: select,
     isSelected: (key) => !part || part.has(key) || part.counted.has(key),
     guard: countingGuard(counted, store),
     ...(removed ? { allowRemovals: true } : {}),
@@ -127,10 +130,12 @@ async function observe(
       // The observation is over. Requests that are still under way find the API closed, and change nothing of the
       // result.
       if (finished.signal.aborted) return;
-      if (!results.has(key) && !unread.awaits(key, result)) results.set(key, result);
+      if (!recalled.takes(key, result) && !results.has(key) && !unread.awaits(key, result))
+        results.set(key, recalled.noted(key, result));
       // What came of these rests on what was not known of this one yet.
-      for (const other of result.wakes ?? []) results.delete(other);
-      for (const one of [key, ...(result.wakes ?? [])]) outstanding.check(one);
+      const others = [...(result.wakes ?? []), ...recalled.ownersOf(key)];
+      for (const other of others) results.delete(other);
+      for (const one of [key, ...others]) outstanding.check(one);
       if (outstanding.isEmpty) finish();
     },
   });

@@ -44,6 +44,8 @@ export interface Arrange extends Outstanding {
   readonly message: string;
   /** What `plan` shows. Undefined: nothing, because it completes an earlier change. */
   readonly change: 'create' | 'scale' | 'update' | 'delete' | 'leave' | undefined;
+  /** It records what was found again. Nothing is changed by that, so a preview does it in its copy of the state, and plans on. */
+  readonly recalls?: true;
   /** The hourly cost before and after, in a preview. */
   readonly cost?: Cost;
   /** What becomes of the objects that it owns, in a preview. */

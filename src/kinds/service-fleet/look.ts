@@ -359,11 +359,10 @@ export function correctionOf(
   return !isCurrent || (pending === undefined && isAvailable) ? 'done' : 'running';
 }
 
-/** In a preview, a replica had no pass with the present document before. */
+/** In a preview, a replica had no pass with the present document before, unless it was found again in it. */
 function reportsDifference(record: ObjectRecord | undefined, isPreview: boolean): boolean {
-  return isPreview
-    ? record?.derived?.settled !== undefined
-    : record?.report?.pending?.reason === 'AwaitsTurn';
+  const isReported = record?.report?.pending?.reason === 'AwaitsTurn';
+  return isReported || (isPreview && record?.derived?.settled !== undefined);
 }
 
 export function protectionOf(

@@ -155,6 +155,7 @@ function cleanUp(inputs: FleetInputs): Arrange | undefined {
     message: `${isFound ? 'found again' : 'gone'}: ${[...parts, ...(number?.text ?? [])].join('; ')}`,
     change: number?.differences ? 'scale' : undefined,
     differences: number?.differences ?? [],
+    ...(isFound ? { recalls: true as const } : {}),
     state: { ...state, roster, ...(state.volumes ? { volumes } : {}) },
   };
 }

@@ -44,7 +44,10 @@ export function finish(inputs: FleetInputs, rollout: Rollout): Plan {
   const { replicas, wanted, isFound, isUnsaved, state, nowMs } = inputs;
   if (isFound || isUnsaved) {
     const message = replicas.length === 0 ? 'no replicas' : `observed: ${slotsText(replicas)}`;
-    return arrange(inputs, [], { reason: 'RollingOut', message, change: undefined });
+    const made = arrange(inputs, [], { reason: 'RollingOut', message, change: undefined });
+    // Its first revision, of replicas that are there: they can be compared with it from now on.
+    const isAgain = replicas.length > 0 && inputs.newRevisions?.length === 1;
+    return isAgain ? { ...made, recalls: true } : made;
   }
   const running = inPhase(replicas, 'wanted');
   const isDone = running.every(
