@@ -35,6 +35,7 @@ import { leaseName, leaseNames, refuseOtherDivision, tasksOf } from './divisions
 import { Manager } from './manager.ts';
 import type { NoticeTerms } from './notices/announcer.ts';
 import { OwnedResources } from './owned-resources.ts';
+import { StandbyCheck } from './standby-check.ts';
 import { UnusableObjects } from './unusable-objects.ts';
 
 export interface OperatorOptions {
@@ -50,6 +51,8 @@ export interface OperatorOptions {
   readonly namespaces: readonly string[];
   readonly shard: Shard | undefined;
   readonly leaseMs: number;
+  /** Somebody asks whether it is ready. While it waits for the Lease, it examines whether it could lead. */
+  readonly isProbed?: boolean;
   /** Each ServiceFleet has metrics of its own. */
   readonly fleetMetrics?: boolean | undefined;
   /** How long a request with an unknown outcome may still take effect. */
@@ -100,6 +103,7 @@ interface Leading {
 export class Operator {
   readonly #options: OperatorOptions;
   readonly #election: Election;
+  readonly #standby: StandbyCheck | undefined;
   readonly #elected = Promise.withResolvers<void>();
   readonly #lost = Promise.withResolvers<string>();
   #manager: Manager | undefined;
@@ -122,6 +126,7 @@ export class Operator {
       onRegained: () => void this.#catchUp(),
       onLost: (reason) => this.#lost.resolve(reason),
     });
+    this.#standby = options.isProbed ? new StandbyCheck(options) : undefined;
     for (const name of leaseNames(options.shard)) options.metrics.leaseExpected.set({ name }, 1);
   }
 
@@ -132,7 +137,7 @@ export class Operator {
 
   get readiness(): readonly HealthCheck[] {
     if (!this.#isAlone) return [{ name: 'division', problem: divisionUnknown }];
-    if (!this.#manager) return [{ name: 'standby', problem: undefined }];
+    if (!this.#manager) return [{ name: 'standby', problem: this.#standby?.problem }];
     return [...this.#manager.sourceReadiness, { name: 'lease', problem: this.#isolation?.reason }];
   }
 
@@ -147,8 +152,10 @@ export class Operator {
   }
 
   metricsText(): Promise<string> {
-    const { metrics, clock, fleetMetrics } = this.#options;
+    const { metrics, clock, fleetMetrics, shard } = this.#options;
     if (this.#manager) collectFleetMetrics(metrics, this.#manager, clock, fleetMetrics);
+    const isIdle = this.#election.mayAct() && !this.#hasRead;
+    metrics.leaseIdle.set({ name: leaseName(shard) }, isIdle ? 1 : 0);
     return metrics.registry.metrics();
   }
 
@@ -157,6 +164,7 @@ export class Operator {
     const { logger, api, stopped: signal, shard } = this.#options;
     const stopped = untilAborted(signal);
     this.#election.start();
+    void this.#standby?.run();
     logger.info({ cluster: api.description, lease: leaseName(shard) }, 'waiting for the Lease');
     try {
       await Promise.race([this.#examineDivision(), stopped]);
@@ -166,6 +174,7 @@ export class Operator {
       if (signal.aborted) return 'stopped';
       return await this.#lead(stopped);
     } finally {
+      this.#standby?.stop();
       await this.#election.stop();
     }
   }
@@ -187,6 +196,7 @@ export class Operator {
     const maps = new EndpointMaps({ api, store, recorder, mayAct, clock, random, logger });
     const manager = this.#createManager({ store, recorder, maps, events, jobs, unusable });
     this.#manager = manager;
+    this.#standby?.stop();
     try {
       jobs.start();
       await Promise.race([manager.start(), stopped, this.#lost.promise]);
@@ -207,6 +217,11 @@ export class Operator {
       await Promise.all([unusable.stop(), maps.stop()]);
       await recorder.stop(eventsMs);
     }
+  }
+
+  /** Everything was listed since it has had the Lease without a break. Before that, it does nothing. */
+  get #hasRead(): boolean {
+    return this.snapshot !== undefined && this.#isolation === undefined;
   }
 
   #mayAct(): boolean {

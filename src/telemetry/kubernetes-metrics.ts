@@ -21,6 +21,12 @@ export function kubernetesMetrics(registers: Registry[]) {
       labelNames: ['name'],
       registers,
     }),
+    leaseIdle: new Gauge({
+      name: 'fleetkeeper_lease_idle',
+      help: '1 while this process holds the Lease of this name and does nothing, because it has not listed all kinds yet; else 0.',
+      labelNames: ['name'],
+      registers,
+    }),
     watchSilenceSeconds: new Gauge({
       name: 'fleetkeeper_watch_silence_seconds',
       help: 'Seconds since the Kubernetes API last showed something of this resource, bookmarks included.',

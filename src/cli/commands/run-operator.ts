@@ -41,6 +41,7 @@ export async function runOperator(context: Context, flags: RunFlags): Promise<nu
     namespaces: flags.watchNamespaces ?? [],
     shard: shardOfFlags(flags),
     leaseMs: flags.lease,
+    isProbed: flags.listen !== undefined,
     fleetMetrics: flags.fleetMetrics,
     settleMs: flags.settle,
     commandFlags: sameFleetFlags(flags),

@@ -1,0 +1,96 @@
+/** A leader that can't list a kind does nothing. So a replica that could not is not ready, and a leader that does nothing is seen in its metrics. */
+import { expect, test } from 'vitest';
+import { ClusterFleet } from '../support/processes/cluster-fleet.ts';
+import { ControlPlane } from '../support/processes/control-plane.ts';
+import { account, createFleet, service, testInCluster } from '../support/processes/fleet.ts';
+import { conditionOf, objectOf, replica, serverOf, withoutFaults } from '../support/processes/operator.ts';
+import { eventually, fetch, sleep, temporaryFolder } from '../support/processes/processes.ts';
+import { isSimulated } from '../support/world.ts';
+
+/** A real API server can't be asked to fail. */
+const testWithServer = withoutFaults && !isSimulated ? test.skip : testInCluster;
+
+const newKind = { resource: 'servicefleets', verbs: ['list'] } as const;
+
+async function createWorld() {
+  const folder = await temporaryFolder();
+  const plane = await new ControlPlane(folder).start();
+  const fleet = await createFleet(folder);
+  if (!(fleet instanceof ClusterFleet)) throw new Error('this test needs a cluster');
+  await fleet.write('account.yaml', account(plane.url));
+  await fleet.write('web.yaml', [service('web')]);
+  return { fleet, server: serverOf(fleet) };
+}
+
+/** One that waits, and how ready it is. */
+async function waiting(fleet: ClusterFleet, ...flags: string[]) {
+  const program = replica(fleet, ['--listen', '127.0.0.1:0', ...flags]);
+  const [, url = ''] = await program.line(/^listening on (.*)$/);
+  const at = async (target: string) => {
+    const response = await fetch(`${url}${target}`);
+    return { status: response.status, text: await response.text() };
+  };
+  const untilReady = () =>
+    eventually('it is ready', async () => (await at('/readyz')).status === 200, 60_000);
+  return { program, at, untilReady };
+}
+
+testWithServer('a replica that can not list a kind is not ready, and the leader works on', async () => {
+  const { fleet, server } = await createWorld();
+  fleet.run();
+  await fleet.untilReady(1);
+  const mend = server.faults.add({ match: newKind, status: 404 });
+  const { at, untilReady } = await waiting(fleet);
+  const { status, text } = await eventually('the reason', async () => {
+    const found = await at('/readyz');
+    return found.text.includes('servicefleets') && found;
+  });
+  expect(status).toBe(503);
+  expect(text).toMatch(/standby.*servicefleets can't be listed.*upgrade-and-uninstall.md/);
+  expect((await at('/healthz')).status).toBe(200);
+  await fleet.write('more.yaml', [service('more')]);
+  // Nobody else can list that kind, either.
+  const ready = async () => conditionOf(await objectOf(fleet, 'ContainerService/more'), 'Ready')?.status;
+  await eventually('one more', async () => (await ready()) === 'True');
+  expect((await at('/readyz')).status).toBe(503);
+  mend();
+  await untilReady();
+  // What fails later is no matter of an upgrade.
+  server.faults.add({ match: { verbs: ['list'] }, status: 503 });
+  await sleep(10_000);
+  expect((await at('/readyz')).status).toBe(200);
+});
+
+testWithServer('of several namespaces, it is enough for a replica that one can be listed', async () => {
+  const { fleet, server } = await createWorld();
+  fleet.run();
+  await fleet.untilReady(1);
+  const both = ['--watch-namespaces', `lab,${fleet.namespace}`];
+  server.faults.add({ match: { ...newKind, namespace: 'lab' }, status: 403 });
+  const one = await waiting(fleet, ...both);
+  await one.untilReady();
+  server.faults.add({ match: newKind, status: 403 });
+  const other = await waiting(fleet, ...both);
+  await eventually('the reason', async () => (await other.at('/readyz')).text.includes('servicefleets'));
+  expect((await other.at('/readyz')).status).toBe(503);
+});
+
+testWithServer('a leader that does nothing, because it can not list a kind, shows that', async () => {
+  const { fleet, server } = await createWorld();
+  const mend = server.faults.add({ match: newKind, status: 403 });
+  const { at, untilReady } = await waiting(fleet);
+  const leads = async () => {
+    const { text } = await at('/metrics');
+    const valueOf = (metric: string) =>
+      new RegExp(`^${metric}\\{name="fleetkeeper"\\} (\\d)$`, 'm').exec(text)?.[1];
+    return `${valueOf('leader_election_master_status')} ${valueOf('fleetkeeper_lease_idle')}`;
+  };
+  await eventually('a leader', async () => (await leads()).startsWith('1'));
+  await sleep(10_000);
+  expect(await leads()).toBe('1 1');
+  expect(await at('/readyz')).toMatchObject({ status: 503, text: expect.stringContaining('source') });
+  mend();
+  await fleet.untilReady(1);
+  expect(await leads()).toBe('1 0');
+  await untilReady();
+});
