@@ -68,6 +68,10 @@ export class JobProtection {
     });
   }
 
+  get reflectors(): readonly Reflector[] {
+    return [...this.#watches.Job, ...this.#watches.Pod, ...this.#tasks];
+  }
+
   /** From now on, a caller is notified when the answer changes. */
   listen(listener: JobListener): void {
     this.#listener = listener;
@@ -80,19 +84,15 @@ export class JobProtection {
 
   /** Until the lists of a namespace are complete, every answer about it is `unknown`, and no task is made in it. */
   start(): void {
-    for (const reflector of this.#reflectors) reflector.start();
+    for (const reflector of this.reflectors) reflector.start();
     this.#running = Promise.all(Array.from({ length: workers }, () => this.#work()));
   }
 
   /** Resolves when nothing is under way any more. */
   async stop(): Promise<void> {
     await this.#queue.stop();
-    await Promise.all(this.#reflectors.map((reflector) => reflector.stop()));
+    await Promise.all(this.reflectors.map((reflector) => reflector.stop()));
     await this.#running;
-  }
-
-  get #reflectors(): readonly Reflector[] {
-    return [...this.#watches.Job, ...this.#watches.Pod, ...this.#tasks];
   }
 
   #taskReflectors(): Reflector[] {
@@ -141,7 +141,7 @@ export class JobProtection {
   async #see(key: WorkKey): Promise<void> {
     const [what, namespace, name] = key.split('/') as ['State' | WorkloadKind, string, string];
     const isState = what === 'State';
-    const isListed = areListed(isState ? this.#watches.Job : this.#reflectors, namespace);
+    const isListed = areListed(isState ? this.#watches.Job : this.reflectors, namespace);
     if (!isListed || (!isState && this.#options.mayAct?.() === false)) this.#queue.addAfter(key, listMs);
     else await (isState ? this.#states.read(namespace, name) : this.#protect(what, namespace, name));
   }

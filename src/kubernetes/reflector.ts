@@ -114,6 +114,10 @@ export class Reflector {
     return this.#options.scope?.namespace;
   }
 
+  get resource(): string {
+    return resourceName(this.#options.type);
+  }
+
   /** Since the API last showed something of this resource, bookmarks included. */
   get silentMs(): number {
     return this.#options.clock.monotonicMs() - this.#heardAtMs;
@@ -151,12 +155,6 @@ export class Reflector {
     await this.#running;
     this.#synced.resolve();
     this.#relisted?.resolve();
-  }
-
-  /** Sets the gauge of its silence. */
-  tell(): void {
-    const { metrics, type } = this.#options;
-    metrics.watchSilenceSeconds.set({ resource: resourceName(type) }, this.silentMs / 1000);
   }
 
   async #run(): Promise<void> {
@@ -321,4 +319,15 @@ export class Reflector {
       logger.error({ resource: resourceName(type), error }, 'a change of an object was not handled');
     }
   }
+}
+
+/** Sets the gauge of silence: of each resource, that of the reflector which has heard nothing for longest. */
+export function setWatchSilence(
+  { watchSilenceSeconds }: Pick<Metrics, 'watchSilenceSeconds'>,
+  reflectors: readonly Pick<Reflector, 'resource' | 'silentMs'>[],
+): void {
+  const longest = new Map<string, number>();
+  for (const { resource, silentMs } of reflectors)
+    longest.set(resource, Math.max(silentMs, longest.get(resource) ?? 0));
+  for (const [resource, silentMs] of longest) watchSilenceSeconds.set({ resource }, silentMs / 1000);
 }

@@ -20,7 +20,13 @@ import {
   type Shard,
 } from '../desired/index.ts';
 import { JobProtection } from '../jobs/index.ts';
-import { Election, EventRecorder, type KubernetesApi } from '../kubernetes/index.ts';
+import {
+  Election,
+  EventRecorder,
+  setWatchSilence,
+  type KubernetesApi,
+  type Reflector,
+} from '../kubernetes/index.ts';
 import { defaultShortenedGrace, type PassResult, type StepPolicy } from '../engine/index.ts';
 import type { ObjectKey } from '../resources/index.ts';
 import { ClusterStore, openClusterIdentity, type ObjectRecord, type StateStore } from '../state/index.ts';
@@ -110,6 +116,8 @@ export class Operator {
   /** No other division was at work when it was examined last. */
   #isAlone = false;
   #sources: { readonly cluster: ClusterDesiredSource; readonly watched: WatchedSource } | undefined;
+  /** Of a leader: all that it watches. */
+  #reflectors: readonly Reflector[] = [];
   /** Set while the Lease can't be renewed. Each isolation is a new object. */
   #isolation: { readonly reason: string } | undefined;
 
@@ -156,6 +164,7 @@ export class Operator {
     if (this.#manager) collectFleetMetrics(metrics, this.#manager, clock, fleetMetrics);
     const isIdle = this.#election.mayAct() && !this.#hasRead;
     metrics.leaseIdle.set({ name: leaseName(shard) }, isIdle ? 1 : 0);
+    setWatchSilence(metrics, this.#reflectors);
     return metrics.registry.metrics();
   }
 
@@ -197,6 +206,7 @@ export class Operator {
     const manager = this.#createManager({ store, recorder, maps, events, jobs, unusable });
     this.#manager = manager;
     this.#standby?.stop();
+    this.#reflectors = [...jobs.reflectors, ...(this.#sources?.cluster.reflectors ?? [])];
     try {
       jobs.start();
       await Promise.race([manager.start(), stopped, this.#lost.promise]);

@@ -29,7 +29,7 @@ export function kubernetesMetrics(registers: Registry[]) {
     }),
     watchSilenceSeconds: new Gauge({
       name: 'fleetkeeper_watch_silence_seconds',
-      help: 'Seconds since the Kubernetes API last showed something of this resource, bookmarks included.',
+      help: 'Seconds since the Kubernetes API last showed something of this resource, bookmarks included. Of several namespaces, that of the longest silence.',
       labelNames: ['resource'],
       registers,
     }),

@@ -70,6 +70,7 @@ export function createClusterSource(options: ClusterSourceOptions): ClusterDesir
 }
 
 export interface ClusterDesiredSource extends DesiredSource {
+  readonly reflectors: readonly Reflector[];
   /** Lists everything again. Resolves when the snapshot that shows it has been published. */
   readAnew(): Promise<void>;
 }
@@ -109,6 +110,10 @@ class ClusterSource implements ClusterDesiredSource {
     const scopes = namespaces.length === 0 ? [undefined] : namespaces;
     const watched = managedKinds.flatMap((kind) => scopes.map((scope) => this.#watch(kind, scope)));
     this.#scopes = new ClusterScopes(watched, { clock, logger, signal: this.#stopping.signal });
+  }
+
+  get reflectors(): readonly Reflector[] {
+    return this.#scopes.watched.map(({ reflector }) => reflector);
   }
 
   async start(onChange: (snapshot: DesiredSnapshot) => void): Promise<DesiredSnapshot> {

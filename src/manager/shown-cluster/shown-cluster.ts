@@ -15,7 +15,13 @@ import {
   type ClusterEntry,
   type ShardBy,
 } from '../../desired/index.ts';
-import { eventType, Reflector, type Change, type KubernetesApi } from '../../kubernetes/index.ts';
+import {
+  eventType,
+  Reflector,
+  setWatchSilence,
+  type Change,
+  type KubernetesApi,
+} from '../../kubernetes/index.ts';
 import {
   accountPlaceOf,
   apiVersion,
@@ -141,8 +147,8 @@ export class ShownCluster {
 
   /** Sets the gauges of the informers. */
   updateMetrics(): void {
-    for (const { reflector } of this.#informers) reflector.tell();
-    for (const reflector of this.#events) reflector.tell();
+    const reflectors = [...this.#informers.map(({ reflector }) => reflector), ...this.#events];
+    setWatchSilence(this.#options.metrics, reflectors);
   }
 
   #accountOf(key: ObjectKey): string {

@@ -1,6 +1,11 @@
 import * as fc from 'fast-check';
 import { afterEach, describe, expect, test } from 'vitest';
-import { Reflector, type Change, type KubernetesObject } from '../../../src/kubernetes/index.ts';
+import {
+  Reflector,
+  setWatchSilence,
+  type Change,
+  type KubernetesObject,
+} from '../../../src/kubernetes/index.ts';
 import { ManualClock } from '../../support/manual-clock.ts';
 import { FakeApi, failure, surroundings, widgets } from './support.ts';
 
@@ -540,12 +545,13 @@ test('who throws at a change ends nothing, and misses nothing that follows', asy
   expect(world.reported).toEqual(['added a', 'added b', 'added c']);
 });
 
-test('its silence is a metric, and failures are counted', async () => {
+test('the longest silence of those of a resource is a metric, and failures are counted', async () => {
   const world = new World();
   world.api.script.list = [failure(500)];
   await world.start();
   await world.clock.advance(seconds(21));
-  world.reflector.tell();
+  const silentFor = (silentMs: number) => ({ resource: world.reflector.resource, silentMs });
+  setWatchSilence(world.metrics, [silentFor(0), world.reflector, silentFor(seconds(1))]);
   const text = await world.metrics.registry.metrics();
   expect(text).toMatch(/fleetkeeper_watch_silence_seconds\{resource="widgets.example.com"\} 2\d/);
   expect(text).toContain('fleetkeeper_watch_failures_total{resource="widgets.example.com"} 1');
