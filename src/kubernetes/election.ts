@@ -30,6 +30,8 @@ export interface ElectionOptions {
   readonly identity: string;
   /** Default: 15 s. */
   readonly leaseMs?: number;
+  /** What it knows as the leader, for who only reads the Lease: see `LeaseOptions`. */
+  readonly reads?: () => readonly string[];
   readonly onLeading: () => void;
   /** Only after `onLeading` or `onRegained`. */
   readonly onIsolated: (reason: string) => void;

@@ -1,7 +1,7 @@
 /** The Lease of an election, as this process has seen it last, and the writes that take, renew and give it back. */
 import { parseRfc3339, type Clock } from '../base/index.ts';
 import { KubernetesError } from './errors.ts';
-import type { KubernetesApi, KubernetesObject, ResourceType, Target } from './types.ts';
+import type { KubernetesApi, KubernetesObject, ObjectMeta, ResourceType, Target } from './types.ts';
 
 export interface LeaseOptions {
   readonly api: Pick<KubernetesApi, 'get' | 'create' | 'replace'>;
@@ -9,6 +9,8 @@ export interface LeaseOptions {
   readonly name: string;
   readonly identity: string;
   readonly leaseMs: number;
+  /** What its holder knows now: namespaces, or `*` for all. It is written to the Lease with each renewal. */
+  readonly reads?: () => readonly string[];
   readonly clock: Clock;
 }
 
@@ -34,6 +36,14 @@ export const leaseType: ResourceType = {
   kind: 'Lease',
   namespaced: true,
 };
+
+const readsAnnotation = 'fleetkeeper.dev/reads';
+
+/** Its holder's name shows whether a later holder, of an earlier version, has left the annotation as it was. */
+interface Reads {
+  readonly holder: string;
+  readonly namespaces: readonly string[];
+}
 
 /** A holder that claims more is not waited for: somebody has mistyped. */
 const longestClaimMs = 60_000;
@@ -119,7 +129,7 @@ export class LeaseRecord {
     const lease = {
       apiVersion: 'coordination.k8s.io/v1',
       kind: 'Lease',
-      metadata: { name, namespace },
+      metadata: { name, namespace, ...this.#annotations() },
       spec: this.#held(),
     };
     return this.#written(() => api.create(leaseType, lease, signal));
@@ -128,7 +138,8 @@ export class LeaseRecord {
   async #write(spec: LeaseSpec, signal: AbortSignal): Promise<Attempted> {
     const object = this.#object;
     if (object === undefined) return { outcome: 'conflict' };
-    return this.#written(() => this.#options.api.replace(leaseType, { ...object, spec }, signal));
+    const metadata = { ...object.metadata, ...this.#annotations() };
+    return this.#written(() => this.#options.api.replace(leaseType, { ...object, metadata, spec }, signal));
   }
 
   async #written(write: () => Promise<KubernetesObject>): Promise<Attempted> {
@@ -141,6 +152,14 @@ export class LeaseRecord {
       if (this.#object === undefined && error.status === 404) throw error;
       return { outcome: 'conflict' };
     }
+  }
+
+  #annotations(): Pick<ObjectMeta, 'annotations'> {
+    const { reads, identity } = this.#options;
+    if (!reads) return {};
+    const written: Reads = { holder: identity, namespaces: reads() };
+    const before = this.#object?.metadata.annotations;
+    return { annotations: { ...before, [readsAnnotation]: JSON.stringify(written) } };
   }
 
   #held(): LeaseSpec {
@@ -171,6 +190,8 @@ export interface LeaseHolder {
   readonly acquiredAt: number | undefined;
   readonly renewedAt: number | undefined;
   readonly durationMs: number;
+  /** The namespaces of which it, or the last holder, knows what is declared, or `*` for all; undefined: an earlier version does not show that. */
+  readonly reads?: readonly string[] | undefined;
 }
 
 /** Undefined when there is no such Lease. */
@@ -186,7 +207,20 @@ export async function readLease(
     acquiredAt: parseRfc3339(acquireTime),
     renewedAt: parseRfc3339(renewTime),
     durationMs: leaseDurationSeconds * 1000,
+    reads: readsOf(object),
   };
+}
+
+function readsOf(object: KubernetesObject): readonly string[] | undefined {
+  const { holderIdentity = '' } = specOf(object);
+  try {
+    const text = object.metadata.annotations?.[readsAnnotation] ?? '{}';
+    const { holder, namespaces } = JSON.parse(text) as Partial<Reads>;
+    const isOfHolder = holderIdentity === '' || holder === holderIdentity;
+    return isOfHolder && Array.isArray(namespaces) ? namespaces : undefined;
+  } catch {
+    return undefined;
+  }
 }
 
 export interface HeldLease {

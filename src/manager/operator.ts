@@ -127,6 +127,7 @@ export class Operator {
       ...options,
       namespace: options.api.namespace,
       name: leaseName(options.shard),
+      reads: () => this.#reads,
       onLeading: () => this.#elected.resolve(),
       onIsolated: (reason) => {
         this.#isolation = { reason };
@@ -232,6 +233,14 @@ export class Operator {
   /** Everything was listed since it has had the Lease without a break. Before that, it does nothing. */
   get #hasRead(): boolean {
     return this.snapshot !== undefined && this.#isolation === undefined;
+  }
+
+  /** The namespaces of which it knows what is declared now, or `*` for all: of objects elsewhere, it keeps no status up to date. */
+  get #reads(): readonly string[] {
+    const { snapshot } = this;
+    const { namespaces } = this.#options;
+    if (!this.#hasRead || !snapshot?.complete) return [];
+    return namespaces.length === 0 ? ['*'] : namespaces.filter((each) => !snapshot.unread?.has(each));
   }
 
   #mayAct(): boolean {

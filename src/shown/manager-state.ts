@@ -5,7 +5,7 @@
  * | state     | meaning                                                             | exit code |
  * |-----------|---------------------------------------------------------------------|-----------|
  * | `Running` | it holds the state or the Lease, and was seen lately                | 0         |
- * | `Impaired` | it runs, and reports that it sees no edits, or can't write its state | 3; others than `run`: 0 |
+ * | `Impaired` | it runs, and reports that it sees no edits, or can't write its state; in a cluster, that it has held the Lease for a minute, and has not listed what it manages | 3; others than `run`: 0 |
  * | `Silent`  | it holds the state on this machine, and gives no sign: it is paused, or can't write there | 3 |
  * | `Stopped` | it ended in order; of `apply` and others, that is their normal end  | 3; others than `run`: 0 |
  * | `Lost`    | it ended without being stopped, or can't be seen from here          | 3; others than `run`: 0 |
@@ -29,12 +29,16 @@ export interface ManagerState {
   readonly isElsewhere?: boolean;
   /** Why it is not known, or what impairs it. */
   readonly note?: string;
+  /** Of an operator: the namespaces that it has read, or `*` for all; absent: an earlier version does not show that. */
+  readonly reads?: ReadonlySet<string>;
   /** Of a manager of a folder: what is wrong in its documents now. */
   readonly unreadable?: Unreadable;
 }
 
 /** A process that missed three signs is no longer taken as running if it can't be seen. */
 const freshMs = 3 * signEveryMs;
+/** So long may it take until a new leader has listed everything. */
+const startMs = 60_000;
 
 export function managerOfFolder(
   { sign, isHeld, writtenAt }: StateFacts,
@@ -67,7 +71,7 @@ function seen(seenAt: number | undefined): Pick<ManagerState, 'seenAt'> {
 export function managerOfCluster(lease: LeaseHolder | string | undefined, nowMs: number): ManagerState {
   if (typeof lease === 'string') return { phase: 'Unknown', note: lease };
   if (lease === undefined) return { phase: 'Unknown', note: 'no Lease of a manager was found' };
-  const { identity, acquiredAt, renewedAt, durationMs } = lease;
+  const { identity, acquiredAt, renewedAt, durationMs, reads } = lease;
   const [host, pid] = identity?.split('_') ?? [];
   const found = {
     command: 'run',
@@ -76,10 +80,23 @@ export function managerOfCluster(lease: LeaseHolder | string | undefined, nowMs:
     ...(host ? { host } : {}),
     ...(Number.isInteger(Number(pid)) ? { pid: Number(pid) } : {}),
     ...(acquiredAt === undefined ? {} : { startedAt: acquiredAt }),
+    ...(reads ? { reads: new Set(reads) } : {}),
   };
   if (identity === undefined) return { ...found, phase: 'Stopped' };
   const isFresh = renewedAt !== undefined && Math.abs(nowMs - renewedAt) < Math.max(2 * durationMs, freshMs);
-  return { ...found, phase: isFresh ? 'Running' : 'Lost' };
+  if (!isFresh) return { ...found, phase: 'Lost' };
+  const isLate = acquiredAt !== undefined && renewedAt - acquiredAt > startMs;
+  return reads?.length === 0 && isLate
+    ? { ...found, phase: 'Impaired', note: idleNote }
+    : { ...found, phase: 'Running' };
+}
+
+const idleNote =
+  'it holds the Lease, and can not list all that it manages; its log and its /readyz?verbose have the reason';
+
+/** It knows what is declared in the namespace now, as far as it shows that. */
+export function isReadBy({ reads }: ManagerState, namespace: string): boolean {
+  return reads === undefined || reads.has('*') || reads.has(namespace);
 }
 
 /** None is at work now. */

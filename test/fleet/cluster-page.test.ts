@@ -10,6 +10,7 @@ import {
   forbidReading,
   makeNamespace,
   openClusterPage,
+  untilRead,
 } from '../support/processes/cluster-page.ts';
 import { apiKey, ControlPlane } from '../support/processes/control-plane.ts';
 import { account, createFleet, service, testInCluster, type Json } from '../support/processes/fleet.ts';
@@ -54,6 +55,7 @@ async function createWorld(isWhole = false): Promise<World> {
     ]);
   const operator = fleet.run();
   await fleet.untilReady(isWhole ? 4 : 1);
+  await untilRead(fleet.cluster.api);
   return { plane, fleet, operator, folder };
 }
 
@@ -132,6 +134,77 @@ testInCluster('while no operator is at work, it shows the last status as stale, 
   await eventually('its death was noticed', async () => (await summary()).manager.state === 'Lost', 60_000);
   expect((await summary()).health).toEqual({ Stale: 2 });
 });
+
+testWithServer(
+  'while the leader can not list a kind, nothing is current, and the page shows that after a minute',
+  async () => {
+    const { fleet, operator } = await createWorld();
+    const { get } = await openClusterPage(fleet.flags);
+    const summary = async () => (await get('/api/v1/summary')).body;
+    const untilState = (state: string) =>
+      eventually(
+        state,
+        async () => {
+          const found = await summary();
+          return found.manager.state === state && found;
+        },
+        120_000,
+      );
+    expect((await summary()).health).toEqual({ Healthy: 2 });
+    await operator.kill('SIGTERM');
+    await untilState('Stopped');
+    const newKind = { resource: 'servicefleets', verbs: ['list'] } as const;
+    const mend = serverOf(fleet).faults.add({ match: newKind, status: 403 });
+    fleet.run();
+    expect((await untilState('Running')).health).toEqual({ Stale: 2 });
+    const { manager, health, accounts } = await untilState('Impaired');
+    expect(manager.note).toContain('/readyz?verbose');
+    expect([health, accounts[0].isStale]).toEqual([{ Stale: 2 }, true]);
+    mend();
+    await eventually('all is current again', async () => (await summary()).health.Healthy === 2, 60_000);
+    expect((await summary()).manager.state).toBe('Running');
+  },
+  // On real processes it waits for a real minute.
+  300_000,
+);
+
+testWithServer(
+  'what the leader does not read is stale: a namespace that it does not watch, or can not list',
+  async () => {
+    const { plane, fleet, operator } = await createWorld();
+    const { namespace } = fleet;
+    const documents: Json[] = [...account(plane.url, { quietPollSeconds: 1 }), service('there', { env })];
+    for (const { metadata } of documents) metadata.namespace = 'other';
+    await fleet.write('other.yaml', documents);
+    await fleet.untilReady(2);
+    const { get } = await openClusterPage(fleet.flags);
+    const healthOf = async () => {
+      const { items } = (await get('/api/v1/objects')).body;
+      return Object.fromEntries(items.map(({ key, health }: Json) => [key, health]));
+    };
+    const current = async (count: number) => {
+      const found = await healthOf();
+      return Object.values(found).filter((health) => health === 'Healthy').length >= count && found;
+    };
+    const all = await eventually('all are current', () => current(4));
+    const own = new Set([`ContainerService/${namespace}/web`, `Account/${namespace}/default`]);
+    const ownOnly = Object.fromEntries(
+      Object.keys(all).map((key) => [key, own.has(key) ? 'Healthy' : 'Stale']),
+    );
+    await operator.kill('SIGTERM');
+    await eventually('its end was noticed', async () => !(await current(1)));
+    const narrowed = fleet.run('--watch-namespaces', namespace);
+    expect(await eventually('some are current', () => current(2))).toEqual(ownOnly);
+    await narrowed.kill('SIGTERM');
+    await eventually('its end was noticed', async () => !(await current(1)));
+    const give = serverOf(fleet).faults.add({ match: { namespace: 'other', verbs: ['list'] }, status: 403 });
+    fleet.run('--watch-namespaces', `${namespace},other`);
+    expect(await eventually('some are current', () => current(2))).toEqual(ownOnly);
+    give();
+    await eventually('all are current again', () => current(4), 90_000);
+  },
+  300_000,
+);
 
 testWithServer(
   'while the API server does not answer, the page stays with what it has, as stale',

@@ -5,6 +5,7 @@
  * |--------------------------------------------|--------------------------------------------------------------------------------------|
  * | an operator renews its Lease               | the status, as it is                                                                 |
  * | none does, or the Lease can't be read      | the last status; every object is Stale; the manager has its state, and since when    |
+ * | it has not read the namespace of an object | the last status; the object is Stale, and an Account counts as read when its status shows that |
  * | the API server does not answer             | the same, and the reason                                                             |
  * | a kind was silent for long                 | its objects are Stale, and a note has the reason                                     |
  * | only an operator knows it                  | null: rates, 429s, heartbeats, what accounts hold beside the objects                 |
@@ -13,7 +14,7 @@
 import type { Clock } from '../../base/index.ts';
 import type { ShownCluster, TimelineEntry } from '../../manager/index.ts';
 import { accountKind, parseObjectKey, type ObjectKey } from '../../resources/index.ts';
-import { isAbsent, managerOfCluster, type ManagerState } from '../../shown/manager-state.ts';
+import { isAbsent, isReadBy, managerOfCluster, type ManagerState } from '../../shown/manager-state.ts';
 import { seesEvents, seesKey, type Reader } from './reader.ts';
 import type { AccountNow, FleetSource } from './source.ts';
 import { accountFromStatus } from './cluster-account.ts';
@@ -133,14 +134,16 @@ export class ClusterSource implements FleetSource {
     // What nobody manages is in no status, but for its sum.
   }
 
+  /** Of the operator that keeps the object's status up to date. */
   #managerOf(key: ObjectKey): ManagerState | undefined {
-    return this.#managers[this.#options.cluster.shardOf(key)];
+    const manager = this.#managers[this.#options.cluster.shardOf(key)];
+    return manager && isReadBy(manager, parseObjectKey(key).namespace) ? manager : undefined;
   }
 
   /** An object whose operator came or went is shown in another way. */
   #review(): void {
     this.#managers = this.#readManagers();
-    const phases = this.#managers.map(({ phase }) => phase);
+    const phases = this.#managers.map(({ phase, reads }) => [phase, reads && [...reads]]);
     const mark = JSON.stringify([phases, [...this.#options.cluster.silence.keys()]]);
     if (mark === this.#mark) return;
     this.#mark = mark;

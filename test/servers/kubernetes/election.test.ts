@@ -1,8 +1,8 @@
 import { afterEach, describe, expect, test } from 'vitest';
 import type { Clock } from '../../../src/base/index.ts';
-import { Election, type KubernetesObject } from '../../../src/kubernetes/index.ts';
+import { Election, readLease, type KubernetesObject } from '../../../src/kubernetes/index.ts';
 import { ManualClock } from '../../support/manual-clock.ts';
-import { FakeApi, failure, surroundings } from './support.ts';
+import { FakeApi, failure, surroundings, widgets } from './support.ts';
 
 const seconds = (count: number) => count * 1000;
 const elections: Election[] = [];
@@ -14,7 +14,7 @@ class Process {
   readonly said: string[] = [];
   readonly metrics;
 
-  constructor(api: FakeApi, identity: string, clock: Clock, seed = identity.length) {
+  constructor(api: FakeApi, identity: string, clock: Clock, seed = identity.length, reads?: () => string[]) {
     this.identity = identity;
     const around = surroundings(ticking(clock), seed);
     this.metrics = around.metrics;
@@ -24,6 +24,7 @@ class Process {
       name: 'fleetkeeper',
       identity,
       ...around,
+      ...(reads ? { reads } : {}),
       onLeading: () => this.said.push('leading'),
       onIsolated: (reason) => this.said.push(`isolated: ${reason}`),
       onRegained: () => this.said.push('regained'),
@@ -422,4 +423,40 @@ test('law: whatever fails and for how long, there is never more than one that ma
     api.always = {};
     await Promise.all(processes.map(({ election }) => election.stop()));
   }
+});
+
+describe('what a leader reads', () => {
+  const lease = { namespace: 'fleetkeeper', name: 'fleetkeeper' };
+
+  test('is in the Lease with each renewal, and is not that of a later holder who does not show it', async () => {
+    const clock = new ManualClock(0);
+    const api = new FakeApi(clock);
+    let reads: string[] = [];
+    const shown = async () => (await readLease(api, lease))?.reads;
+    const leader = new Process(api, 'leader', clock, undefined, () => reads);
+    leader.election.start();
+    await clock.advance(0);
+    expect(await shown()).toEqual([]);
+    reads = ['shop', 'lab'];
+    await clock.advance(seconds(3));
+    expect(await shown()).toEqual(['shop', 'lab']);
+    await leader.election.stop();
+    expect(await shown()).toEqual(['shop', 'lab']);
+    const older = new Process(api, 'older', clock);
+    older.election.start();
+    await clock.advance(seconds(3));
+    expect(older.mayAct).toBe(true);
+    expect(await shown()).toBeUndefined();
+  });
+
+  test.each(['', 'no JSON', 'null', '7', '{"holder":"leader","namespaces":"all"}'])(
+    'is not known where somebody has written %j',
+    async (text) => {
+      const api = new FakeApi(new ManualClock(0));
+      const object = api.put('fleetkeeper', { holderIdentity: 'leader' });
+      const metadata = { ...object.metadata, annotations: { 'fleetkeeper.dev/reads': text } };
+      await api.replace(widgets, { ...object, metadata });
+      expect(await readLease(api, lease)).toMatchObject({ identity: 'leader', reads: undefined });
+    },
+  );
 });

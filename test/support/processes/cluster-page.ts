@@ -1,5 +1,5 @@
 /** The page of a cluster, as a process of a test, and who reads it. */
-import type { KubernetesApi } from '../../../src/kubernetes/index.ts';
+import { readLease, type KubernetesApi } from '../../../src/kubernetes/index.ts';
 import type { Json } from './fleet.ts';
 import { eventually, fetch, launch, type Program } from './processes.ts';
 import { namespaceType } from './kubernetes.ts';
@@ -32,6 +32,14 @@ export async function openClusterPage(
   };
   if (isReady) await eventually('the page is ready', async () => (await get('/readyz')).status === 200);
   return { page, url, get };
+}
+
+/** Its Lease shows with the next renewal what the leader has read. */
+export async function untilRead(api: KubernetesApi): Promise<void> {
+  await eventually('the Lease of a leader that has read', async () => {
+    const lease = await readLease(api, { namespace: api.namespace, name: 'fleetkeeper' });
+    return lease?.reads !== undefined && lease.reads.length > 0;
+  });
 }
 
 const rbac = 'rbac.authorization.k8s.io';

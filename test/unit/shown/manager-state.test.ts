@@ -226,6 +226,18 @@ describe('in a cluster', () => {
     ['is renewed', lease, /^as of .* by the manager on pod-1, pid 7; by the clock of pod-1$/, false],
     ['ran out', { ...lease, renewedAt: noon - 300_000 }, /^no manager is running: last seen 5 min ago/, true],
     ['was given back', { ...lease, identity: undefined }, /when it was stopped/, true],
+    [
+      'is renewed by one that has listed nothing for a minute',
+      { ...lease, acquiredAt: noon - 90_000, reads: [] },
+      /, and may be out of date: the manager on pod-1, pid 7 reports: it holds the Lease, and can not list/,
+      true,
+    ],
+    [
+      'was just taken by one that has listed nothing',
+      { ...lease, reads: [] },
+      /^as of .* by the manager/,
+      false,
+    ],
     ['can not be read', 'the Lease is forbidden', /the Lease is forbidden$/, false],
     ['was never taken', undefined, /no Lease of a manager was found$/, false],
   ])('a Lease that %s', (_, found, line, missing) => {
