@@ -17,7 +17,7 @@
  * record, and what was kept for lost things is forgotten. An invalid document: what was a member waits, if the budget was valid before and not
  * `Report`. A budget that is deleted holds nothing any more. What members leave at the provider: left-things.ts. The clock: plan/tally.ts.
  */
-import { monthEnd, sameValue, type Clock } from '../../base/index.ts';
+import { sameValue, type Clock } from '../../base/index.ts';
 import { changedKeys, type DesiredSnapshot } from '../../desired/index.ts';
 import type { SnapshotChange } from '../../observed/index.ts';
 import {
@@ -43,6 +43,7 @@ import {
 } from '../plan/index.ts';
 import { Budget } from './budget.ts';
 import { BudgetAccounts } from './budget-accounts.ts';
+import { figuresOf } from './budget-figures.ts';
 import { viewOf, type BudgetNow, type BudgetView } from './budget-view.ts';
 import { budgetGate, type BudgetGateOptions } from './budget-gate.ts';
 import { objectCosts } from './budget-objects.ts';
@@ -205,19 +206,7 @@ export class Budgets {
   }
 
   figures(budget: Budget, now = this.#options.clock.wallMs()): BudgetFigures {
-    const { money } = this.#options;
-    const { scope, timeZone } = budget.terms;
-    const handle = this.#about.ownOf(budget);
-    const balance = handle?.informer.balanceMicros;
-    const own = scope.of === 'account' ? money.openMicros(handle?.name) + budget.kept : budget.held;
-    return {
-      burnMicros: scope.of === 'account' ? this.#about.costsOf(handle).micros : budget.burn,
-      reservedMicros: own,
-      spentMicros: budget.spentMicros,
-      observedMicros: budget.observedMicros,
-      monthLeftMs: monthEnd(now, timeZone) - now,
-      balanceMicros: balance === undefined ? undefined : BigInt(Math.floor(balance)),
-    };
+    return figuresOf(budget, this.#about, this.#options.money, now);
   }
 
   /** An account was read. */
