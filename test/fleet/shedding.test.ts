@@ -8,6 +8,7 @@ import {
   createFleet,
   service,
   task,
+  testInTime,
   testOnClock,
   type Fleet,
   type Json,
@@ -71,6 +72,11 @@ async function later(what: string, ask: () => Promise<boolean>): Promise<void> {
     await sleep(10_000);
   }
   throw new Error(`not within 15 minutes: ${what}`);
+}
+
+/** A simulated world in which nothing happens for an hour has ended. */
+async function anHour(): Promise<void> {
+  for (let halves = 0; halves < 2; halves += 1) await sleep(30 * minuteMs);
 }
 
 testOnClock(
@@ -288,6 +294,68 @@ testOnClock(
     await until(fleet, 'ContainerService/web', 'True', 'Stopped');
     await fleet.write('web.yaml', [service('web')]);
     await until(fleet, 'ContainerService/web', 'True', 'Running');
+  },
+);
+
+testOnClock(
+  'what no manager has observed is no part of the period of grace, and a short restart is',
+  async () => {
+    const { fleet, paused, limit } = await world();
+    await limit(10 * each);
+    await fleet.write('web.yaml', [service('low', {}, priority(1)), service('high', {}, priority(2))]);
+    let program = fleet.run();
+    await fleet.untilReady(3);
+    await limit(Math.floor(1.5 * each));
+    await fleet.until('Budget/team', 'Shedding', 'False', 'SheddingSoon');
+    await program.kill('SIGKILL');
+    await anHour();
+    program = fleet.run();
+    const startMs = nowMs();
+    await sleep(1.5 * minuteMs);
+    expect(await paused()).toEqual([]);
+    await fleet.until('Budget/team', 'Shedding', 'False', 'SheddingSoon');
+    await program.kill('SIGKILL');
+    await sleep(0.4 * minuteMs);
+    fleet.run();
+    await later('the stop', async () => (await paused()).length === 1);
+    expect(nowMs() - startMs).toBeLessThan(3 * minuteMs);
+  },
+);
+
+testInTime(
+  '`apply` stops nothing for a budget, and starts nothing again: a manager that lasts does',
+  async () => {
+    const { plane, fleet, paused, limit } = await world();
+    const applied = async (tag: number) => {
+      // It has something to do, so it stays for a while.
+      await fleet.write('other.yaml', [service('other', { image: `ghcr.io/acme/app:${tag}` })]);
+      await fleet.apply('--stable', '60s');
+    };
+    await limit(10 * each);
+    await fleet.write('web.yaml', [service('low', {}, priority(1)), service('high', {}, priority(2))]);
+    await applied(1);
+    await limit(Math.floor(1.5 * each));
+    await applied(2);
+    await anHour();
+    const mark = (await plane.requests()).length;
+    await applied(3);
+    await applied(4);
+    const sent = (await plane.requests()).slice(mark).filter(isMutation);
+    expect(sent.filter(({ path }) => path.endsWith('/actions'))).toEqual([]);
+    expect([sent.length, await paused()]).toEqual([2, []]);
+    const { message } = await fleet.until('Budget/team', 'Shedding', 'False', 'NothingShed');
+    expect(message).toContain('`fleetkeeper run`');
+    const program = fleet.run();
+    await fleet.until('Budget/team', 'Shedding', 'False', 'SheddingSoon');
+    await later('the stops', async () => (await paused()).length === 2);
+    await program.kill('SIGTERM');
+    await limit(10 * each);
+    await applied(5);
+    await anHour();
+    await applied(6);
+    expect(await paused()).toEqual(['high', 'low']);
+    fleet.run();
+    await later('all of them', async () => (await paused()).length === 0);
   },
 );
 

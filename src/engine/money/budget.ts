@@ -19,6 +19,8 @@ import {
   type Claim,
   type Room,
   type Tally,
+  type TallyRead,
+  type TallyRules,
 } from '../plan/index.ts';
 import { heldFor, type Part } from './budget-part.ts';
 import { Claims } from './claims.ts';
@@ -60,6 +62,8 @@ export class Budget {
   /** Objects that it does not count, because others are older. */
   readonly #notCounted = new Set<ObjectKey>();
   #tally: Tally | undefined;
+  /** Unix milliseconds: since this read, as far as this process knows, none was missing for longer than a gap (plan/tally.ts). */
+  observedFrom = Number.NEGATIVE_INFINITY;
   /** Of the month, in whole micro-USD. */
   spentMicros = 0n;
   /** The part of it that somebody observed. */
@@ -121,9 +125,13 @@ export class Budget {
     this.observedMicros = tally ? observedMicros(tally) : 0n;
   }
 
-  /** An account that it is about was read, with what its members cost. */
-  reads(read: Parameters<typeof tallied>[1], rules: Parameters<typeof tallied>[2]): void {
-    this.tally = this.#tally ? tallied(this.#tally, read, rules) : firstTally(read, rules.timeZone);
+  /** An account that it is about was read, with what its members cost. `isPartial`: a part of that is only estimated. */
+  reads(read: TallyRead, rules: TallyRules, isPartial: boolean): void {
+    const before = this.#tally;
+    const isAnew = !before || read.at - before.at > rules.gapMs;
+    this.observedFrom = isAnew ? read.at : Math.min(this.observedFrom, read.at);
+    const counted = isPartial ? { ...rules, gapMs: 0 } : rules;
+    this.tally = before ? tallied(before, read, counted) : firstTally(read, rules.timeZone);
   }
 
   get waitingCount(): number {

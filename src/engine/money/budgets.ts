@@ -225,8 +225,8 @@ export class Budgets {
       if (scope.of === 'account' && this.#about.ownOf(budget)?.name !== handle.name) continue;
       const { burnMicros, balanceMicros } = this.figures(budget);
       const read = { at: Math.floor(snapshot.receivedAt), burnMicros, balanceMicros };
-      const gap = this.#about.unreadableOf(budget).length > 0 ? { gapMs: 0 } : {};
-      budget.reads(read, { timeZone, ...rules, ...gap });
+      const isPartial = this.#about.unreadableOf(budget).length > 0;
+      budget.reads(read, { timeZone, ...rules }, isPartial);
       this.#wake(budget);
     }
   }

@@ -76,6 +76,13 @@ function refusalOf(
   return isBegun && reason === 'ReplicasProtected' ? 'its replicas that drain are protected' : undefined;
 }
 
+/** What began before a longer time without a read begins anew: it may have ended meanwhile. */
+function withoutUnobserved(stored: StoredShedding, { observedFrom }: Budget): StoredShedding {
+  const seen = (since: number | undefined) =>
+    since !== undefined && since >= observedFrom ? since : undefined;
+  return { ...stored, exceededSince: seen(stored.exceededSince), roomSince: seen(stored.roomSince) };
+}
+
 export class Shedding {
   readonly #options: SheddingOptions;
   readonly #host: SheddingHost;
@@ -140,9 +147,10 @@ export class Shedding {
   inputs(
     budget: Budget,
     figures: BudgetFigures | undefined,
-    before: StoredShedding | undefined,
+    stored: StoredShedding | undefined,
   ): SheddingInputs {
     const { terms } = budget;
+    const before = stored && withoutUnobserved(stored, budget);
     const isNeeded =
       (before?.orders.length ?? 0) > 0 ||
       before?.returning !== undefined ||

@@ -42,6 +42,8 @@ export {
   storedTally,
   tallied,
   type Tally,
+  type TallyRead,
+  type TallyRules,
 } from './tally.ts';
 export {
   afterGrant,

@@ -11,6 +11,7 @@
  * | Shedding | the first of the list that may be stopped; none while a read is awaited that shows the last step, or `maxPerMinute` is reached |
  * | Resuming | what was shed last, when there has been room for it for `resumeAfterMinutes`                      |
  * | any, while an account of it can't be read, or its document can't be used | none                              |
+ * | any, in a process that ends as soon as all is done (`apply`) | none: nobody was asked about it                |
  *
  * The list: fleets above their least number of replicas, then services; the lowest priority first, then the largest saving. A step is
  * one replica less, or one service stopped. What can't be stopped is passed over for five minutes, and what somebody has started for
@@ -23,8 +24,9 @@
  * | somebody has started the service                                                                               |
  * | the mode of the budget is another one, or the budget is deleted                                                 |
  *
- * Failure cases. A restart: all of it is in the record of the budget. A lost record: nothing is shed, and what is paused is started as any
- * drift. Time set back: periods begin anew. Time put forward: what this process has not seen pass does not count (`elapsedMs`).
+ * Failure cases. A restart: all of it is in the record of the budget. A longer time without a read: periods begin anew, since the limit may have
+ * been kept meanwhile. A lost record: nothing is shed, and what is paused is started as any drift. Time set back: periods begin anew. Time put
+ * forward: what this process has not seen pass does not count (`elapsedMs`).
  */
 import {
   storable,
@@ -86,6 +88,8 @@ export interface SheddingInputs {
   readonly nowMs: number;
   /** Milliseconds since then that have certainly passed. */
   readonly elapsedMs: (since: number) => number;
+  /** The process ends as soon as all is done. */
+  readonly isOneShot?: boolean | undefined;
 }
 
 export type SheddingPhase = 'Within' | 'Exceeded' | 'Shedding' | 'Resuming';
@@ -103,6 +107,8 @@ export interface SheddingPlan {
   readonly isBlocked: boolean;
   /** A limit is passed only with what was spent while nobody observed it. */
   readonly isAssumed?: boolean;
+  /** A limit is passed, and only a process that lasts may stop something for it. */
+  readonly isLeft?: boolean;
   /** The period of grace begins with this plan. */
   readonly isNew: boolean;
   /** Unix milliseconds: when the period of grace ends, or what was shed last may come back. */
@@ -127,11 +133,19 @@ export const startedByOthers = 'started';
 export const nothingShed: StoredShedding = { orders: [], ended: [], spared: [] };
 
 export function planShedding(inputs: SheddingInputs): SheddingPlan {
-  const { terms, figures, before = nothingShed } = inputs;
+  const { terms, figures, before = nothingShed, isOneShot } = inputs;
   const kept = withoutEnded(inputs, before);
   if (!figures) return idle(kept, kept.orders.length > 0 ? phaseOf(kept) : 'Within', minuteMs);
-  if (sheddingLimits(terms, figures).length > 0) return exceeded(inputs, figures, kept);
+  const isExceeded = sheddingLimits(terms, figures).length > 0;
+  if (isOneShot) return onlyKept(inputs, kept, isExceeded);
+  if (isExceeded) return exceeded(inputs, figures, kept);
   return { ...within(inputs, figures, kept), isAssumed: passedLimits(terms, figures).length > 0 };
+}
+
+/** No new order, nothing that comes back, and no period that a later process would go on with. */
+function onlyKept(inputs: SheddingInputs, before: StoredShedding, isLeft: boolean): SheddingPlan {
+  const { exceededSince: _, roomSince: __, ...state } = settled(inputs, before, isLeft);
+  return { ...idle(state, state.orders.length > 0 ? 'Resuming' : 'Within', minuteMs), isLeft };
 }
 
 function phaseOf({ exceededSince }: StoredShedding): SheddingPhase {

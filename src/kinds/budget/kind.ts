@@ -57,6 +57,7 @@ function look({
   object,
   money,
   mode,
+  isOneShot,
   clock,
   stopping,
 }: View<BudgetSpec, never, undefined, BudgetState>): BudgetLook {
@@ -65,7 +66,7 @@ function look({
   // A preview stops nothing, and lets nothing go.
   const inputs =
     mode === 'preview' || object.deleting ? undefined : money.shedding(key, record.kind.shedding);
-  const shedding = inputs && planShedding(inputs);
+  const shedding = inputs && planShedding({ ...inputs, isOneShot });
   return {
     record,
     spec: object.spec,

@@ -17,6 +17,9 @@ const mostListed = 20;
 const assumed =
   'monthlyMicros is passed only with time that nobody observed (estimatedMicros); that stops nothing';
 
+const left =
+  'a limit is passed; this process stops nothing for that, because it ends soon. A manager that lasts (`fleetkeeper run`) does';
+
 export function observedShedding(shedding: SheddingPlan | undefined): Record<string, unknown> {
   const orders = shedding?.state.orders ?? [];
   if (orders.length === 0) return {};
@@ -47,7 +50,7 @@ export function sheddingCondition({
   ];
   switch (phase) {
     case 'Within':
-      return statement('NothingShed', shedding.isAssumed ? assumed : '');
+      return statement('NothingShed', shedding.isAssumed ? assumed : shedding.isLeft ? left : '');
     case 'Exceeded': {
       const at = dueAt === undefined ? '' : `at ${rfc3339(dueAt)}: `;
       return statement('SheddingSoon', `${at}${listText(shedding)}`);

@@ -55,6 +55,7 @@ class World {
   spent = 0n;
   observed: bigint | undefined;
   readable = true;
+  isOneShot = false;
   reserved = 0n;
   readonly all = new Map<string, ShedMember>();
   /** Orders are carried out at once. */
@@ -98,6 +99,7 @@ class World {
       members,
       nowMs: this.nowMs,
       elapsedMs: (since) => Math.max(0, this.nowMs - since),
+      isOneShot: this.isOneShot,
     });
     this.state = plan.state;
     if (this.obeys) this.#obey(plan);
@@ -446,6 +448,56 @@ describe('what comes back', () => {
     expect(world.shed()).toEqual(['b', 'c']);
     world.pass(3);
     expect(world.shed()).toEqual(['b', 'c', 'a']);
+  });
+});
+
+describe('a process that ends as soon as all is done', () => {
+  test('orders and announces nothing, and begins no period of grace for a later one', () => {
+    const world = new World(25, [member('a'), member('b'), member('c')]);
+    world.isOneShot = true;
+    expect(world.plan()).toMatchObject({ phase: 'Within', isNew: false, isLeft: true, list: [] });
+    world.pass(60);
+    expect(world.shed()).toEqual([]);
+    world.isOneShot = false;
+    expect(world.plan()).toMatchObject({ phase: 'Exceeded', isNew: true, dueAt: world.nowMs + 15 * minute });
+  });
+
+  test('ends the period of grace of an earlier one', () => {
+    const world = new World(25, [member('a'), member('b'), member('c')]);
+    world.pass(14);
+    world.isOneShot = true;
+    world.plan();
+    world.isOneShot = false;
+    world.pass(14);
+    expect(world.shed()).toEqual([]);
+  });
+
+  test('lets nothing go, however long there has been room for it', () => {
+    const world = new World(25, [member('a'), member('b'), member('c')]);
+    world.pass(16);
+    world.terms = termsOf({ hourlyMicros: 100 });
+    world.pass(29);
+    world.isOneShot = true;
+    expect(world.pass(60)).toMatchObject({ phase: 'Resuming', isLeft: false });
+    expect(world.shed()).toEqual(['a']);
+    world.isOneShot = false;
+    world.pass(29);
+    expect(world.shed()).toEqual(['a']);
+    world.pass(2);
+    expect(world.shed()).toEqual([]);
+  });
+
+  test('ends what may not last, and notices that what was ordered before it is done', () => {
+    const world = new World(5, [member('a', { priority: 1 }), member('b', { priority: 2 })]);
+    world.obeys = false;
+    world.pass(16);
+    world.isOneShot = true;
+    world.change('a', { isDown: true });
+    world.plan();
+    expect(world.state?.orders).toMatchObject([{ phase: 'done' }]);
+    world.change('a', { isFree: true });
+    world.plan();
+    expect(world.shed()).toEqual([]);
   });
 });
 
