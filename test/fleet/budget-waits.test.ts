@@ -2,8 +2,15 @@
 import { expect, test } from 'vitest';
 import { apiVersion } from '../../src/resources/index.ts';
 import { apiKey, ControlPlane } from '../support/processes/control-plane.ts';
-import { account, createFleet, service, testInFolder, type Json } from '../support/processes/fleet.ts';
-import { eventually, temporaryFolder } from '../support/processes/processes.ts';
+import {
+  account,
+  createFleet,
+  service,
+  testInFolder,
+  testInTime,
+  type Json,
+} from '../support/processes/fleet.ts';
+import { eventually, sleep, temporaryFolder } from '../support/processes/processes.ts';
 
 const each = 13_500;
 const large = { resources: { cpu: 3, memoryGb: 1 } };
@@ -191,3 +198,30 @@ testInFolder(
     );
   },
 );
+
+testInTime('an account that can not be read after a restart costs what it cost before', async () => {
+  const { fleet, runs } = await world();
+  const other = await new ControlPlane(await temporaryFolder(), { accounts }).start();
+  const [second] = account(other.url) as Json[];
+  await fleet.write('second.yaml', [{ ...second, metadata: { name: 'second' } }]);
+  await fleet.write('budget.yaml', [budget({ monthlyMicros: 10 ** 9 })]);
+  const elsewhere = { accountRef: { name: 'second' } };
+  await fleet.write('a.yaml', [service('a')]);
+  const program = fleet.run();
+  await runs('a');
+  await fleet.write('web.yaml', [service('b', elsewhere), service('c', elsewhere)]);
+  for (const name of ['b', 'c']) await runs(name);
+  const status = async (): Promise<Json> => (await fleet.records()).get('Budget/team')?.status;
+  await eventually('the burn', async () => (await status()).hourlyMicros === 3 * each);
+  await program.kill('SIGTERM');
+  await other.stop();
+  const before = await status();
+  fleet.run();
+  await sleep(3_600_000);
+  await eventually('one more count', async () => (await status()).countedAt !== before.countedAt);
+  const after = await status();
+  const hours = (Date.parse(after.countedAt) - Date.parse(before.countedAt)) / 3_600_000;
+  expect(hours).toBeGreaterThan(0.9);
+  expect(after.spentMicros - before.spentMicros).toBeGreaterThan(2.99 * each * hours);
+  expect(after.estimatedMicros - before.estimatedMicros).toBeGreaterThan(2.9 * each * hours);
+});

@@ -125,11 +125,20 @@ export class Budget {
     this.observedMicros = tally ? observedMicros(tally) : 0n;
   }
 
+  /** What members cost in an account that was not read yet is missing in the burn. */
+  get lacksBurn(): boolean {
+    return this.unseen > 0 && this.terms.scope.of !== 'account';
+  }
+
   /** An account that it is about was read, with what its members cost. `isPartial`: a part of that is only estimated. */
-  reads(read: TallyRead, rules: TallyRules, isPartial: boolean): void {
+  reads(found: TallyRead, rules: TallyRules, isPartial: boolean): void {
     const before = this.#tally;
-    const isAnew = !before || read.at - before.at > rules.gapMs;
-    this.observedFrom = isAnew ? read.at : Math.min(this.observedFrom, read.at);
+    const { at, burnMicros } = found;
+    const isAnew = !before || at - before.at > rules.gapMs;
+    this.observedFrom = isAnew ? at : Math.min(this.observedFrom, at);
+    // What is missing costs what it cost when it was read last.
+    const isLess = before && this.lacksBurn && burnMicros < before.burnMicros;
+    const read = isLess ? { ...found, burnMicros: before.burnMicros } : found;
     const counted = isPartial ? { ...rules, gapMs: 0 } : rules;
     this.tally = before ? tallied(before, read, counted) : firstTally(read, rules.timeZone);
   }

@@ -14,7 +14,7 @@
  * | a budget of an account    | it lives in the account; all else in the account counts as well  |
  *
  * Failure cases. A lost answer: the reservation stays until it is settled. A restart: reservations are rebuilt from the intents, the tally from the
- * record, and what was kept for lost things is forgotten. An invalid document: what was a member waits, if the budget was valid before and not
+ * record, and what was kept for lost things is forgotten. Until all accounts were read, no less is spent than before. An invalid document: what was a member waits, if the budget was valid before and not
  * `Report`. A budget that is deleted holds nothing any more. What members leave at the provider: left-things.ts. The clock: plan/tally.ts.
  */
 import { sameValue, type Clock } from '../../base/index.ts';
@@ -225,7 +225,7 @@ export class Budgets {
       if (scope.of === 'account' && this.#about.ownOf(budget)?.name !== handle.name) continue;
       const { burnMicros, balanceMicros } = this.figures(budget);
       const read = { at: Math.floor(snapshot.receivedAt), burnMicros, balanceMicros };
-      const isPartial = this.#about.unreadableOf(budget).length > 0;
+      const isPartial = budget.lacksBurn || this.#about.unreadableOf(budget).length > 0;
       budget.reads(read, { timeZone, ...rules }, isPartial);
       this.#wake(budget);
     }
