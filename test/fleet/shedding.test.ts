@@ -395,6 +395,64 @@ testOnClock('what is stopped comes before anything new, whatever its priority', 
   expect(message).toMatch(/and ContainerService web, which comes first, needs /);
 });
 
+testOnClock(
+  'what a fleet has given comes back to it before anything new, whatever its priority',
+  async () => {
+    const { plane, fleet, limit } = await world();
+    await limit(10 * each);
+    await fleet.write('llm.yaml', [fleetOf('llm', { replicas: 4, minReplicas: 1 })]);
+    fleet.run();
+    await fleet.until('ServiceFleet/llm', 'Ready', 'True');
+    const count = async () => (await plane.account()).services.length;
+    await limit(Math.floor(2.5 * each));
+    await later('two replicas', async () => (await count()) === 2);
+    // Room for one, but not below 90 per cent.
+    await limit(Math.floor(3.2 * each));
+    await sleep(12 * minuteMs);
+    await fleet.write('new.yaml', [service('new', {}, priority(1000))]);
+    const { message } = await fleet.until('ContainerService/new', 'Ready', 'False', 'BudgetExceeded');
+    expect(message).toMatch(/and ServiceFleet llm, which comes first, needs \$0\.0270\/h /);
+    await sleep(12 * minuteMs);
+    expect(await count()).toBe(2);
+    await limit(10 * each);
+    await later('all of them', async () => (await count()) === 5);
+  },
+);
+
+testOnClock('what has its turn to come back does not wait for what has no room yet', async () => {
+  const { plane, fleet, paused, limit } = await world();
+  const names = async () =>
+    (await plane.account()).services
+      .filter(({ state }: Json) => state === 'running')
+      .map(({ name }: Json) => name)
+      .toSorted();
+  const at = (value: number) => ({ annotations: priority(value) });
+  const fleetAt = (name: string, replicas: number, value: number): Json => {
+    const document = fleetOf(name, { replicas, minReplicas: 0 }) as Json;
+    return { ...document, metadata: { name, ...at(value) } };
+  };
+  await limit(20 * each, { shed: { graceMinutes: 1, maxPerMinute: 100, resumeAfterMinutes: 3 } });
+  await fleet.write('llm.yaml', [fleetAt('low', 3, 1), fleetAt('high', 2, 2)]);
+  fleet.run();
+  await later('five replicas', async () => (await names()).length === 5);
+  await limit(1, { shed: { graceMinutes: 1, maxPerMinute: 100, resumeAfterMinutes: 3 } });
+  await later('none', async () => (await names()).length === 0);
+  await sleep(12 * minuteMs);
+  // 90 per cent of it are enough for the one fleet, and not for the other.
+  await limit(Math.floor(2.3 * each));
+  await later('two replicas', async () => (await names()).length === 2);
+  expect(await names()).toEqual(['high-0', 'high-1']);
+  await fleet.write('llm.yaml', [service('large', { resources: { cpu: 3, memoryGb: 1 } }), service('web')]);
+  await limit(20 * each, { shed: { graceMinutes: 1, maxPerMinute: 100, resumeAfterMinutes: 3 } });
+  await fleet.untilReady(3, patient);
+  await limit(1, { shed: { graceMinutes: 1, maxPerMinute: 100, resumeAfterMinutes: 3 } });
+  await later('both stops', async () => (await paused()).length === 2);
+  await sleep(12 * minuteMs);
+  await limit(Math.floor(1.5 * each));
+  await later('the start', async () => (await paused()).length === 1);
+  expect(await names()).toEqual(['web']);
+});
+
 testOnClock('a clock that is ahead by days for a while stops nothing, and leaves nothing spent', async () => {
   const { fleet, paused, status } = await world();
   const days = 14 * 24 * 60 * minuteMs;

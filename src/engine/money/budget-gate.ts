@@ -58,7 +58,8 @@ export function budgetGate(
   const more = moreFor(part, increase);
   // Of what existed before and costs nothing now.
   const isRepair = part.spare > 0n || (record?.externalId !== undefined && part.burn === 0n);
-  const base = { key, isRepair, priority: priorityOf(given), micros: more };
+  const owner = record?.derived?.owner;
+  const base = { key, isRepair, priority: priorityOf(given), micros: more, owner };
   const nowMs = clock.monotonicMs();
   for (const budget of gating) {
     const claim = { ...base, sinceMs: budget.waitsSince(key) ?? nowMs };
@@ -118,8 +119,11 @@ function gateOf(
   if (part.asked > 0n) return undefined;
   const isKnown = budget.unmade.unpriced === 0;
   if (isKnown && budget.wantedMicros + claim.micros <= free) return undefined;
+  // What was let go has had its turn: it does not wait for what is still stopped.
+  const isLetGo = budget.returning !== undefined && [key, claim.owner].includes(budget.returning);
+  const shed = isLetGo ? [].values() : budget.shed.ranked();
   const others = merged(
-    merged(budget.waiting.ranked(), budget.shed.ranked(), claim.micros),
+    merged(budget.waiting.ranked(), shed, claim.micros),
     budget.unmade.ranked(),
     claim.micros,
   );

@@ -43,13 +43,15 @@ export class Budget {
   readonly waiting = new Claims();
   /** Of members that were not asked for yet. */
   readonly unmade = new Claims();
-  /** Of members that are stopped for it. They come before others when there is room. */
+  /** Of what is stopped for it, or has fewer replicas. It comes before anything new when there is room. */
   readonly shed = new Claims();
   /** Members that it makes wait for nothing, and until when (Unix milliseconds). */
   readonly passing = new Map<ObjectKey, number>();
   #passingChanges = 0;
   /** What is stopped for it, by its record. */
   orders: ReadonlyMap<ObjectKey, ShedOrder> = new Map();
+  /** What it has let go last, until that is seen to run. */
+  returning: string | undefined;
   /** What members left at the provider, by its record. */
   left: readonly StoredLeft[] = [];
   /** What its record is yet to have of that. */

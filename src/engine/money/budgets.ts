@@ -25,7 +25,6 @@ import {
   parseObjectKey,
   traitsOf,
   type ObjectKey,
-  type ShedOrder,
   type StoredShedding,
 } from '../../resources/index.ts';
 import type { ObjectRecord, StateStore } from '../../state/index.ts';
@@ -281,8 +280,9 @@ export class Budgets {
       for (const { key } of this.#options.store.recordsIn(namespace)) moved.add(key);
     const sources = this.#sources();
     for (const key of moved) {
-      if (!traitsOf(parseObjectKey(key).kind).asks) continue;
-      for (const budget of this.#place(key, sources)) touched.add(budget);
+      if (traitsOf(parseObjectKey(key).kind).asks)
+        for (const budget of this.#place(key, sources)) touched.add(budget);
+      else this.#shedding.claimOwned(key);
     }
     for (const budget of this.#left.moved(moved, this.#extras.takeMoved())) touched.add(budget);
     for (const budget of touched) this.#wake(budget);
@@ -305,7 +305,7 @@ export class Budgets {
     if (!record || record.deletionRequestedAt !== undefined) {
       if (!before) return [];
       for (const waiting of before.everyone()) this.#woken.add(waiting);
-      this.#orders(before, []);
+      this.#orders(before);
       this.#left.forget(before);
       this.#budgets.delete(key);
       this.#counted.take(before);
@@ -316,10 +316,10 @@ export class Budgets {
     const { terms, tally, shedding, left = [] } = (spec && traitsOf(kind).budget?.(spec, record.kind)) ?? {};
     if (!terms) return [];
     if (before && sameValue(before.terms.scope, terms.scope)) {
-      if (before.terms.mode !== terms.mode) this.#orders(before, []);
+      if (before.terms.mode !== terms.mode) this.#orders(before);
       before.become(terms, isBroken);
       this.#left.take(before, left);
-      this.#orders(before, shedding?.orders ?? []);
+      this.#orders(before, shedding);
       this.#wake(before);
       return [];
     }
@@ -329,12 +329,13 @@ export class Budgets {
     this.#counted.put(budget);
     if (before) this.#left.forget(before);
     this.#left.take(budget, left);
-    this.#orders(budget, shedding?.orders ?? []);
+    this.#orders(budget, shedding);
     return [namespace];
   }
 
-  #orders(budget: Budget, orders: readonly ShedOrder[]): void {
-    for (const key of budget.takes(orders)) {
+  #orders(budget: Budget, shedding?: StoredShedding): void {
+    budget.returning = shedding?.returning?.object;
+    for (const key of budget.takes(shedding?.orders ?? [])) {
       this.#moved.add(key);
       this.#woken.add(key);
     }

@@ -120,17 +120,33 @@ export class Shedding {
     return strictest;
   }
 
-  /** It comes back before anything new has its room. */
+  /** It comes back before anything new has its room. In what order, the budget decides: it gives way to all else that existed before. */
   claim(budget: Budget, record: ObjectRecord): Claim | undefined {
     const { key } = record;
     const order = budget.orders.has(key) ? this.#orderOf(budget, key) : undefined;
     if (!order) return undefined;
-    const { fleet, clock } = this.#options;
-    const sinceMs = budget.waitsSince(key) ?? clock.monotonicMs();
     const known = this.#host.costOf(record);
-    const micros = known > 0n ? known : BigInt(order.micros);
-    const priority = priorityOf(fleet.planned(record).annotations);
-    return { key, isRepair: true, priority, sinceMs, micros };
+    const each = known > 0n ? known : BigInt(order.micros);
+    const micros = each * BigInt(this.#missing(record, order));
+    return { key, isRepair: true, priority: -1, sinceMs: Number.NEGATIVE_INFINITY, micros };
+  }
+
+  /** How many replicas fewer than are wanted; of a service, itself. */
+  #missing(record: ObjectRecord, { replicas }: ShedFor): number {
+    if (replicas === undefined) return 1;
+    return Math.max(0, (this.#wayOf(record)?.replicas?.wanted ?? 0) - replicas);
+  }
+
+  /** What owns replicas is no member of a budget, and has a claim in it all the same. */
+  claimOwned(owner: ObjectKey): void {
+    const { kind, namespace } = parseObjectKey(owner);
+    if (!traitsOf(kind).labelsOfOwned) return;
+    const record = this.#options.store.record(owner);
+    for (const budget of this.#host.near(namespace)) {
+      budget.shed.take(owner);
+      const claim = record && this.claim(budget, record);
+      if (claim) budget.shed.put(owner, claim);
+    }
   }
 
   /** If it may last. */

@@ -108,6 +108,8 @@ export interface Claim {
   /** Monotonic milliseconds since when it has waited. */
   readonly sinceMs: number;
   readonly micros: bigint;
+  /** What owns it: it does not wait for what that wants. */
+  readonly owner?: string | undefined;
 }
 
 const patienceMs = 600_000;
@@ -143,7 +145,7 @@ export function givesWayTo(
 ): Claim | undefined {
   let left = room;
   for (const other of others) {
-    if (other.key === claim.key) continue;
+    if (other.key === claim.key || other.key === claim.owner) continue;
     if (byRank(other, claim) > 0) return undefined;
     if (other.micros > left && nowMs - other.sinceMs < patienceMs) continue;
     left -= other.micros;

@@ -160,6 +160,12 @@ describe('who comes first', () => {
     expect(givesWayTo(claim('low'), [large], 15n, 600_999)).toBeUndefined();
     expect(givesWayTo(claim('low'), [large], 15n, 601_000)?.key).toBe('large');
   });
+
+  test('is not what owns it', () => {
+    const fleet = claim('fleet', { isRepair: true, micros: 30n });
+    expect(givesWayTo(claim('replica', { owner: 'fleet' }), [fleet], 35n, 0)).toBeUndefined();
+    expect(givesWayTo(claim('replica', { owner: 'another' }), [fleet], 35n, 0)?.key).toBe('fleet');
+  });
 });
 
 test.each([
