@@ -1,6 +1,6 @@
 /** What accounts cost, divided by who it is for. Pure. The sum of all rows is what the accounts cost. What was spent: spent-rows.ts. */
 import { monthAt, monthEnd, rfc3339 } from '../base/index.ts';
-import { clampedMicros, microsOf, readTally, type Tally } from '../engine/plan/index.ts';
+import { amountOf, clampedMicros, microsOf, readTally, type Tally } from '../engine/plan/index.ts';
 import {
   accountKey,
   budgetInForce,
@@ -35,10 +35,11 @@ export interface CostRow {
 export interface AccountRow {
   readonly account: string;
   readonly month: string;
-  /** RFC 3339. Counted from then on, in the present month; null in an earlier one. */
+  /** RFC 3339. Counted from then on; null: an earlier month, of which each day is kept. */
   readonly since: string | null;
   readonly spentMicros: number;
-  readonly estimatedMicros: number;
+  /** Null in an earlier month: it is not kept. */
+  readonly estimatedMicros: number | null;
   readonly unattributedMicros: number | null;
   /** Of the present month only: spent, and what is ahead. */
   readonly forecastMicros: number | null;
@@ -50,8 +51,11 @@ export interface BudgetRow {
   readonly namespace: string;
   readonly name: string;
   readonly month: string;
+  /** RFC 3339. Counted from then on, in an earlier month a date; null: an earlier month, of which each day is kept. */
+  readonly since: string | null;
   readonly spentMicros: number;
-  readonly estimatedMicros: number;
+  /** Null in an earlier month: it is not kept. */
+  readonly estimatedMicros: number | null;
   /** Only of a budget for an account. */
   readonly unattributedMicros: number | null;
   /** Of the present month only. */
@@ -303,11 +307,23 @@ function earlierMonth(
   { days }: Tally,
   month: string,
 ): AccountRow[] {
+  const kept = keptOf(days, month);
+  if (!kept) return [];
+  const since = kept.since === null ? null : `${kept.since}T00:00:00Z`;
+  const unknown = { estimatedMicros: null, unattributedMicros: null, forecastMicros: null };
+  return [{ ...row, month, ...kept, since, ...unknown }];
+}
+
+/** What is kept of an earlier month, and since which date, if that is not its first. `days`: amounts as of a tally. Undefined: nothing is. */
+function keptOf(
+  days: Iterable<readonly [date: string, amount: bigint]>,
+  month: string,
+): { readonly spentMicros: number; readonly since: string | null } | undefined {
   const ofMonth = [...days].filter(([date]) => date.startsWith(`${month}-`));
-  if (ofMonth.length === 0) return [];
+  if (ofMonth.length === 0) return undefined;
   const spent = ofMonth.reduce((sum, [, amount]) => sum + amount, 0n);
-  const unknown = { since: null, estimatedMicros: 0, unattributedMicros: null, forecastMicros: null };
-  return [{ ...row, month, spentMicros: clampedMicros(microsOf(spent)), ...unknown }];
+  const first = ofMonth.reduce((least, [date]) => (date < least ? date : least), `${month}-99`);
+  return { spentMicros: clampedMicros(microsOf(spent)), since: first === `${month}-01` ? null : first };
 }
 
 function compare(left: string | null, right: string | null): number {
@@ -334,7 +350,7 @@ function nameOf(
   }
 }
 
-/** As its status shows it: of the present month, or the sum of its days in an earlier one. */
+/** As its status shows it: of the present month. Of an earlier one, the sum of its days that are kept. */
 function budgetRow(record: ObjectRecord, month: string | undefined): BudgetRow | undefined {
   const { key, status } = record;
   const { namespace, name } = parseObjectKey(key);
@@ -360,12 +376,18 @@ function budgetRow(record: ObjectRecord, month: string | undefined): BudgetRow |
     const [unattributedMicros, forecastMicros] = [number('unattributedMicros'), number('forecastMicros')];
     const exhausted = status?.['exhaustedAt'];
     const exhaustedAt = typeof exhausted === 'string' ? exhausted : null;
-    return { ...about, ...amounts, unattributedMicros, forecastMicros, exhaustedAt };
+    const since = typeof status?.['since'] === 'string' ? status['since'] : null;
+    return { ...about, since, ...amounts, unattributedMicros, forecastMicros, exhaustedAt };
   }
-  const days = (status?.['days'] ?? []) as readonly { readonly date: string; readonly micros: number }[];
-  const ofMonth = days.filter(({ date }) => date.startsWith(`${month}-`));
-  if (ofMonth.length === 0) return undefined;
-  const spentMicros = ofMonth.reduce((sum, { micros }) => sum + micros, 0);
-  const none = { estimatedMicros: 0, unattributedMicros: null, forecastMicros: null, exhaustedAt: null };
-  return { ...about, spentMicros, ...none };
+  const kept = keptOf(daysOf(record), month);
+  const none = { estimatedMicros: null, unattributedMicros: null, forecastMicros: null, exhaustedAt: null };
+  return kept && { ...about, ...kept, ...none };
+}
+
+/** In a folder, the record has more days than the status. Of a record that is not trusted, the status has them. */
+function daysOf({ key, kind, status }: ObjectRecord): Iterable<readonly [string, bigint]> {
+  const stored = traitsOf(parseObjectKey(key).kind).spent?.(kind);
+  if (stored) return readTally(stored).days;
+  const shown = (status?.['days'] ?? []) as readonly { readonly date: string; readonly micros: number }[];
+  return shown.map(({ date, micros }) => [date, amountOf(BigInt(micros))] as const);
 }

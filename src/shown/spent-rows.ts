@@ -21,7 +21,7 @@ export interface Spent {
   readonly estimatedMicros: number | null;
   /** At the end of the month. */
   readonly forecastMicros: number | null;
-  /** RFC 3339. Since when all of it is counted. */
+  /** RFC 3339. Since when all of it is counted. Also null in an earlier month of which each day is kept. */
   readonly countedSince: string | null;
 }
 
@@ -32,9 +32,7 @@ export const nothingCounted: Spent = {
   countedSince: null,
 };
 
-type Counted = Pick<BudgetRow, 'spentMicros' | 'estimatedMicros' | 'forecastMicros'> & {
-  readonly since: string | null;
-};
+type Counted = Pick<BudgetRow, 'since' | 'spentMicros' | 'estimatedMicros' | 'forecastMicros'>;
 
 /** Of one Budget. */
 export interface BudgetCount {
@@ -56,7 +54,7 @@ export function spentBy(
     const found = budgets.filter(
       ({ record, row }) => row.namespace === namespace && isOfGroup(budgetInForce(record)?.scope),
     );
-    return found.map(countOf).toSorted(byTime)[0];
+    return found.map(({ row }) => row).toSorted(byTime)[0];
   };
   return (name, namespaces) => {
     if (name === null) return nothingCounted;
@@ -88,16 +86,11 @@ function sumOf(parts: readonly (Counted | undefined)[]): Spent {
   };
 }
 
-/** Null: of one of them it is not known. */
+/** Null: of all of them, each day of an earlier month is kept. */
 function latest(times: readonly (string | null)[]): string | null {
   return times.reduce((before, time) =>
-    before === null || time === null ? null : time > before ? time : before,
+    before === null || (time !== null && time > before) ? time : before,
   );
-}
-
-function countOf({ record: { status }, row }: BudgetCount): Counted {
-  const since = row.month === status?.['month'] ? status['since'] : undefined;
-  return { ...row, since: typeof since === 'string' ? since : null };
 }
 
 /** What is counted for longest comes first. */

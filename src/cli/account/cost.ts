@@ -62,6 +62,7 @@ function budgetTable(budgets: readonly BudgetRow[]): string {
       'USD/HOUR',
       'LIMIT/HOUR',
       'USED UP',
+      'COUNTED SINCE',
     ],
     budgets.map((budget) => [
       `${budget.namespace}/${budget.name}`,
@@ -74,6 +75,7 @@ function budgetTable(budgets: readonly BudgetRow[]): string {
       amount(budget.hourlyMicros),
       amount(budget.hourlyLimitMicros),
       budget.exhaustedAt ?? '-',
+      budget.since ?? '-',
     ]),
   );
 }

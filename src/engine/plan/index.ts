@@ -33,6 +33,7 @@ export {
   type ShedMember,
 } from './shedding.ts';
 export {
+  amountOf,
   countingRules,
   firstTally,
   microsOf,

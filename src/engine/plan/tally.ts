@@ -199,6 +199,10 @@ export function microsOf(amount: bigint): bigint {
   return amount / hourMs;
 }
 
+export function amountOf(micros: bigint): bigint {
+  return micros * hourMs;
+}
+
 /**
  * The part of `spent` that somebody observed: without what is estimated. Of that, what the balance of an account has lost as well is
  * observed. In whole micro-USD.

@@ -26,6 +26,7 @@ export const budget = declareKind({
     shedding: state.shedding,
     left: state.left,
   }),
+  spent: ({ tally }) => tally,
   withLeft: (state, left) => ({ ...state, left }),
   budgetInForce: inForceOf,
   state: budgetState,

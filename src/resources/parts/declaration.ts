@@ -114,7 +114,7 @@ export interface Traits<Name extends string, Spec, Referred extends string, Stat
   budgetInForce?(spec: Partial<Spec>, state: State): BudgetInForce;
   /** What it announces, and to whom. */
   announces?(spec: Spec): Announcing;
-  /** What was counted of an account. */
+  /** What was counted of an account, or of what a budget is about. */
   spent?(state: State): StoredTally | undefined;
   /** The spec without values that may be secret, as it is stored; default: all of it. */
   stored?(spec: Spec): object;

@@ -2,7 +2,7 @@
 import { expect, test } from 'vitest';
 import { costText } from '../../../src/cli/account/cost.ts';
 import { costReport, type CostBy, type CostInputs } from '../../../src/shown/cost.ts';
-import { firstTally, serviceBurn, storedTally } from '../../../src/engine/plan/index.ts';
+import { firstTally, serviceBurn, storedTally, tallied } from '../../../src/engine/plan/index.ts';
 import { accountKey, objectKey, ownerLabel, type ObjectKey } from '../../../src/resources/index.ts';
 
 const nowMs = Date.UTC(2026, 10, 30, 14);
@@ -116,9 +116,26 @@ test('of two Budgets about the same, the one that has counted for longer is show
   expect(report({ by: 'namespace' }, budgets).spent['shop']).toEqual(known(300));
 });
 
-test('an earlier month is the sum of its days, and has no forecast', () => {
+test('an earlier month is the sum of its days that are kept, since the first of them, and has no forecast', () => {
   const budgets = [budget('shop', 'all', { namespace: true }, 300)];
-  expect(report({ by: 'namespace' }, budgets, '2026-10').spent['shop']).toEqual([15, 0, null, null]);
+  const { spent, budgets: rows } = report({ by: 'namespace' }, budgets, '2026-10');
+  expect(spent['shop']).toEqual([15, null, null, '2026-10-30']);
+  expect(rows).toMatchObject([{ spentMicros: 15, estimatedMicros: null, since: '2026-10-30' }]);
+  expect(report({ by: 'namespace' }, budgets, '2026-09').budgets).toEqual([]);
+});
+
+test('an earlier month of a folder has all the days of the record, of which the status shows the last 62', () => {
+  const counting = { timeZone: 'UTC', gapMs: 600_000, mostDays: 400 };
+  const read = (at: number) => ({ at, burnMicros: 100n, balanceMicros: undefined });
+  const tally = tallied(firstTally(read(Date.UTC(2026, 7, 20)), 'UTC'), read(nowMs), counting);
+  const days = [...tally.days].slice(-62).map(([date]) => ({ date, micros: 2400 }));
+  const all = budget('shop', 'all', { namespace: true }, 300, { days });
+  const counted = { ...all, kind: { tally: storedTally(tally) } };
+  const of = (month: string) => report({ by: 'namespace' }, [counted], month);
+  expect(days[0]?.date).toBe('2026-09-30');
+  expect(of('2026-09').budgets).toMatchObject([{ spentMicros: 30 * 2400, since: null }]);
+  expect(of('2026-09').spent['shop']).toEqual([30 * 2400, null, null, null]);
+  expect(of('2026-08').budgets).toMatchObject([{ spentMicros: 12 * 2400, since: '2026-08-20' }]);
 });
 
 test('the text has columns for it when something of it is known', () => {

@@ -165,6 +165,16 @@ test('without a budget, the forecast of an account is what was counted, and what
   expect(past('2026-11')).toEqual(found);
 });
 
+test('an earlier month of an account names the first of its days that is kept, if it is not the first of the month', () => {
+  const counting = { timeZone: 'UTC', gapMs: 600_000, mostDays: 62 };
+  const read = (at: number) => ({ at, burnMicros: 10n, balanceMicros: undefined });
+  const tally = tallied(firstTally(read(Date.UTC(2026, 7, 20)), 'UTC'), read(nowMs), counting);
+  const past = (month: string) => costReport({ ...scheduled(tally), month }, { by: 'account' }).accounts;
+  const unknown = { estimatedMicros: null, unattributedMicros: null, forecastMicros: null };
+  expect(past('2026-09')).toMatchObject([{ spentMicros: 240, since: '2026-09-30T00:00:00Z', ...unknown }]);
+  expect(past('2026-10')).toMatchObject([{ spentMicros: 31 * 240, since: null, ...unknown }]);
+});
+
 test('what is not counted has no row, and its burn of now is ahead', () => {
   const { accounts: found, total } = costReport(scheduled(), { by: 'account' });
   expect(found).toEqual([]);
