@@ -15,6 +15,7 @@ import {
 } from '../support/processes/fleet.ts';
 import { fleetOf } from '../support/processes/replicas.ts';
 import { nowMs, sleep, temporaryFolder } from '../support/processes/processes.ts';
+import { Proxy } from '../support/processes/proxy.ts';
 import { world as ways } from '../support/world.ts';
 
 const each = 13_500;
@@ -356,6 +357,30 @@ testInTime(
     expect(await paused()).toEqual(['high', 'low']);
     fleet.run();
     await later('all of them', async () => (await paused()).length === 0);
+  },
+);
+
+testOnClock(
+  'a service with a request that waits for a person is passed over, and named when nothing else is left',
+  async () => {
+    const { plane, fleet, paused, limit } = await world();
+    const proxy = await new Proxy(plane.url).start();
+    proxy.edit = ({ revision: _hidden, ...shown }) => shown;
+    await fleet.write('account.yaml', account(proxy.url, { pollSeconds: 5 }));
+    const low = (restartToken: string) => service('low', { restartToken }, priority(1));
+    await limit(10 * each);
+    await fleet.write('web.yaml', [low('1'), service('high', {}, priority(2))]);
+    fleet.run();
+    await fleet.untilReady(3);
+    await plane.faults([{ method: 'POST', path: '/actions$', fault: 'drop-response', times: 1 }]);
+    await fleet.write('web.yaml', [low('2'), service('high', {}, priority(2))]);
+    await fleet.until('ContainerService/low', 'Stalled', 'True', 'OutcomeUnknown', patient);
+    await limit(Math.floor(1.5 * each));
+    await later('the stop', async () => (await paused()).length === 1);
+    expect(await paused()).toEqual(['high']);
+    await limit(1);
+    const { message } = await fleet.until('Budget/team', 'Stalled', 'True', 'ShedBlocked', patient);
+    expect(message).toContain('ContainerService low (the outcome of a request about it is not known');
   },
 );
 

@@ -3,6 +3,7 @@
  * are in the record of the budget, so they survive a restart. A service asks whether one is in force for it (`orderFor`), in each of
  * its passes, so what ends an order ends it at once, whatever the pass of the budget does.
  */
+import { stopService } from '../../actions/index.ts';
 import { parseRfc3339, type Clock } from '../../base/index.ts';
 import {
   annotations,
@@ -12,7 +13,7 @@ import {
   type ShedOrder,
   type StoredShedding,
 } from '../../resources/index.ts';
-import type { ObjectRecord, StateStore } from '../../state/index.ts';
+import type { Intent, ObjectRecord, StateStore } from '../../state/index.ts';
 import type { Accounts } from '../accounts.ts';
 import type { Fleet } from '../fleet/fleet.ts';
 import type { Kinds, ShedWay } from '../kind.ts';
@@ -74,6 +75,12 @@ function refusalOf(
   if (staying === undefined) return refusals.has(reason) ? (obstacle ?? reason) : undefined;
   const isBegun = order?.replicas !== undefined && staying <= order.replicas;
   return isBegun && reason === 'ReplicasProtected' ? 'its replicas that drain are protected' : undefined;
+}
+
+/** It may wait for a person, and nothing else is sent until then. One that is under way ends soon, and a stop is what is wanted. */
+function unsettledText(intent: Intent | undefined): string | undefined {
+  const isUnsettled = intent?.outcome === 'unknown' && intent.action !== stopService.name;
+  return isUnsettled ? `the outcome of a request about it is not known (${intent.action})` : undefined;
 }
 
 /** What began before a longer time without a read begins anew: it may have ended meanwhile. */
@@ -226,6 +233,7 @@ export class Shedding {
     if (!way || (owned !== undefined) !== (way.replicas !== undefined)) return undefined;
     const { burns, present } = owned ?? { burns: undefined, present: 0 };
     const { kind, name } = parseObjectKey(key);
+    const intent = this.#options.store.openIntent(key);
     const now = burns?.length ?? 0;
     const total = (burns ?? []).reduce((sum, burn) => sum + burn, 0n);
     const replicas = way.replicas && { ...way.replicas, present, now };
@@ -236,12 +244,12 @@ export class Shedding {
       priority: priorityOf(way.annotations),
       savesMicros: burns ? (now === 0 ? 0n : total / BigInt(now)) : way.savesMicros,
       replicas,
-      obstacle: way.obstacle,
+      obstacle: way.obstacle ?? unsettledText(intent),
       isFree: !way.isWanted || this.#isFree(way),
       isDown: way.isDown,
       isStopping: way.isStopping,
       isAwaited: replicas ? now < Math.min(replicas.wanted, order?.replicas ?? replicas.wanted) : !way.isUp,
-      isUnderWay: this.#options.store.openIntent(key) !== undefined,
+      isUnderWay: intent?.action === stopService.name,
       refusal: refusalOf(record, way, order),
       costMicros: order && !burns ? this.#host.costOf(record) : 0n,
     };

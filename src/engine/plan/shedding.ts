@@ -67,7 +67,7 @@ export interface ShedMember {
   readonly isDown: boolean;
   /** It is being started, or cannot be for a reason that it reports. */
   readonly isAwaited: boolean;
-  /** A request about it may still take effect. */
+  /** A stop of it may still take effect. */
   readonly isUnderWay: boolean;
   /** A stop was requested for it, and no read shows that yet. */
   readonly isStopping: boolean;
