@@ -1,5 +1,6 @@
 /** Two Accounts, in one namespace or in two, whose keys open one account at the provider: each read shows the things of both. */
 import { expect } from 'vitest';
+import { apiVersion } from '../../src/resources/index.ts';
 import { ControlPlane } from '../support/processes/control-plane.ts';
 import {
   account,
@@ -7,9 +8,10 @@ import {
   folderOf,
   service,
   testInFolder,
+  testOnClock,
   type Json,
 } from '../support/processes/fleet.ts';
-import { eventually, fleetkeeper, temporaryFolder } from '../support/processes/processes.ts';
+import { eventually, fleetkeeper, sleep, temporaryFolder } from '../support/processes/processes.ts';
 
 function inNamespace(namespace: string, documents: readonly object[]): object[] {
   return documents.map((document: Json) => ({
@@ -95,3 +97,34 @@ testInFolder.for([0, 1])(
   'of two documents that adopt one thing, the same one gets it in a plan and in an apply: %s reads of others',
   isTheSameInPlanAndApply,
 );
+
+testOnClock('what the one has made counts in the budget of the other before that is read again', async () => {
+  const folder = await temporaryFolder();
+  const plane = await new ControlPlane(folder).start();
+  const fleet = await createFleet(folder);
+  const [second] = account(plane.url) as Json[];
+  await fleet.write('first.yaml', account(plane.url, { pollSeconds: 50 }));
+  await fleet.write('second.yaml', [{ ...second, metadata: { name: 'second' } }]);
+  const limits = { hourlyMicros: 20_000 };
+  const spec = { accountRef: { name: 'default' }, limits };
+  await fleet.write('budget.yaml', [{ apiVersion, kind: 'Budget', metadata: { name: 'all' }, spec }]);
+  fleet.run();
+  await fleet.until('Budget/all', 'WithinBudget', 'True');
+  await sleep(60_000);
+  const reads = async () =>
+    (await plane.requests()).filter(({ method, path }) => method === 'GET' && path === '/api/account').length;
+  let before = await reads();
+  // Until just after a read of the first one: the second one has one each second.
+  await eventually('a read of both', async () => {
+    const now = await reads();
+    const isBoth = now > before + 1;
+    before = now;
+    return isBoth;
+  });
+  await fleet.write('b.yaml', [service('b', { accountRef: { name: 'second' } })]);
+  await fleet.until('ContainerService/b', 'Ready', 'True');
+  await fleet.write('a.yaml', [service('a')]);
+  await fleet.until('ContainerService/a', 'Ready', 'False', 'BudgetExceeded');
+  await sleep(120_000);
+  expect((await plane.account()).services.map(({ name }: Json) => name)).toEqual(['b']);
+});

@@ -291,15 +291,17 @@ export class Money {
     this.#balances.saw(handle);
     const moved = this.books.observe(handle, change);
     this.#reprice(handle);
-    const ended = this.reservations.observe(name, change.snapshot, this.#options.clock.monotonicMs());
+    const others = this.#balances.sharing(name, () => true, Number.POSITIVE_INFINITY);
+    const nowMs = this.#options.clock.monotonicMs();
+    const shown = this.reservations.observe(name, change.snapshot, nowMs, others);
     const balance = change.snapshot.balanceMicros ?? 0;
     const left = BigInt(Math.floor(balance)) - this.#openMicros(name);
     const before = this.#left.get(name);
     this.#left.set(name, left);
     this.#budgets?.observe(handle, change);
     for (const move of moved) this.#report(name, { reason: 'PriceMoved', message: moveText(move) });
-    for (const { isUnpriced, unknown } of ended) if (isUnpriced) this.#reportUnpriced(name, unknown);
-    return (before !== undefined && left > before) || ended.length > 0;
+    for (const { isUnpriced, unknown } of shown) if (isUnpriced) this.#reportUnpriced(name, unknown);
+    return (before !== undefined && left > before) || shown.length > 0;
   }
 
   #reportUnpriced(account: string, demands: readonly string[]): void {

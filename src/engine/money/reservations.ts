@@ -6,17 +6,19 @@
  *                                                     │  └── outcome unknown, restart: still open
  *                                   answered, or settled as applied
  *                                                     v
- *                      awaiting its price ── a later snapshot shows it with a price ──> (none)
- *                                         ── in a steady state without a price ──> (none), and the book learns that
+ *                      awaiting its price ── a later snapshot shows it with a price ──> shown
+ *                                         ── in a steady state without a price ──> shown, and the book learns that
  *                                         ── certainly absent, or reverted ──> (none)
+ *                      shown ── each Account of the balance has a snapshot that is not older ──> (none)
  *
  * All objects of an account share the sum, so two workers can't spend the same money. So do all Accounts that draw on one balance
- * (shared-balances.ts). A new process restores reservations from the newest intents: those that are open, and those that
- * were applied. Its first read shows whether the latter have ended.
+ * (shared-balances.ts): a budget of one of them counts what its own snapshot shows, which may be older. A new process restores reservations from the
+ * newest intents: those that are open, and those that were applied. Its first read shows whether the latter have ended.
  *
  * A price may become known or rise meanwhile. Then the reservation rises, but never falls.
  *
  * An answered request whose price never appears is given up after `patienceMs`, unless its thing is shown as being made, with a price of 0.
+ * For an Account that can't be read, it stays no longer either.
  */
 import { isCreation } from '../../actions/index.ts';
 import type { wire } from '../../api/index.ts';
@@ -52,12 +54,14 @@ export interface Reservation {
   readonly before: Reservation | undefined;
   /** What the part of `micros` without `before` is the price of. */
   readonly asked: Asked | undefined;
+  /** When the read of its own account began that shows it (monotonic). Undefined: none does. */
+  readonly shownAtMs?: number;
   /** Room that others of an exchange rely on (exchanges.ts). It stays even if the deletion is not made. */
   readonly isPromised?: boolean;
 }
 
-/** A reservation that a snapshot has ended. */
-export interface Ended {
+/** What a snapshot shows of a reservation for the first time. */
+export interface Shown {
   readonly unknown: readonly string[];
   /** The thing exists and shows no price. */
   readonly isUnpriced: boolean;
@@ -75,6 +79,8 @@ export class Reservations {
   readonly #open = new Map<string, Map<ObjectKey, Reservation>>();
   readonly #accounts = new Map<ObjectKey, string>();
   readonly #sums = new Map<string, bigint>();
+  /** By account: when its newest read began (monotonic). */
+  readonly #readAtMs = new Map<string, number>();
   #isRebuilt = false;
   #onMoved: (key: ObjectKey) => void = () => {};
 
@@ -152,7 +158,7 @@ export class Reservations {
   /** Applies newer prices. `newMicros`: what a request adds to the hourly cost. */
   reprice(account: string, newMicros: (asked: Asked) => bigint): void {
     this.#rebuild();
-    for (const reservation of Array.from((this.#open.get(account) ?? none).values())) {
+    for (const reservation of this.#openIn(account)) {
       const now = repriced(reservation, newMicros);
       if (now.micros !== reservation.micros) this.#put(now);
     }
@@ -215,34 +221,51 @@ export class Reservations {
   }
 
   #roomMicros(account: string): bigint {
-    const rooms = [...(this.#open.get(account) ?? none).values()].filter(
-      ({ of }) => of === 'creation-to-follow',
-    );
+    const rooms = this.#openIn(account).filter(({ of }) => of === 'creation-to-follow');
     return rooms.reduce((sum, { micros }) => sum + micros, 0n);
   }
 
   /** Whether another object's request will reveal the price. */
   asks(account: string, unknown: string, except: ObjectKey): boolean {
     this.#rebuild();
-    return [...(this.#open.get(account) ?? none).values()].some(
+    return this.#openIn(account).some(
       (each) => each.key !== except && each.unknown.some((asked) => mayShowSamePrice(asked, unknown)),
     );
   }
 
-  /** Ends the reservations that a snapshot shows. */
-  observe(account: string, snapshot: AccountSnapshot, nowMs: number): Ended[] {
+  /** Ends the reservations that a snapshot shows, once those of `others` do: Accounts of the same balance. */
+  observe(
+    account: string,
+    snapshot: AccountSnapshot,
+    nowMs: number,
+    others: readonly string[] = [],
+  ): Shown[] {
     this.#rebuild();
-    const ended: Ended[] = [];
-    for (const reservation of Array.from((this.#open.get(account) ?? none).values())) {
-      const { key, heardAtMs = Number.POSITIVE_INFINITY } = reservation;
-      if (heardAtMs > snapshot.startedAtMs) continue;
+    this.#readAtMs.set(account, snapshot.startedAtMs);
+    const found: Shown[] = [];
+    for (const reservation of this.#openIn(account)) {
+      const { heardAtMs = Number.POSITIVE_INFINITY, unknown, shownAtMs: before } = reservation;
+      if (before !== undefined || heardAtMs > snapshot.startedAtMs) continue;
       const shown = this.#shown(reservation, snapshot);
       if (shown === 'being made') continue;
       if (shown === 'not yet' && nowMs - heardAtMs < patienceMs) continue;
-      this.end(key);
-      ended.push({ unknown: reservation.unknown, isUnpriced: shown === 'unpriced' });
+      // What is given up is not awaited elsewhere either.
+      const shownAtMs = shown === 'not yet' ? Number.NEGATIVE_INFINITY : snapshot.startedAtMs;
+      this.#put({ ...reservation, unknown: [], shownAtMs });
+      found.push({ unknown, isUnpriced: shown === 'unpriced' });
     }
-    return ended;
+    const all = [account, ...others];
+    for (const { key, shownAtMs } of all.flatMap((each) => this.#openIn(each))) {
+      if (shownAtMs === undefined) continue;
+      const isRead = (each: string) => (this.#readAtMs.get(each) ?? Number.NEGATIVE_INFINITY) >= shownAtMs;
+      if (nowMs - shownAtMs >= patienceMs || all.every(isRead)) this.end(key);
+    }
+    return found;
+  }
+
+  /** They may end while somebody goes through them. */
+  #openIn(account: string): Reservation[] {
+    return [...(this.#open.get(account) ?? none).values()];
   }
 
   #shown(

@@ -101,6 +101,35 @@ describe('what a request reserves', () => {
     expect(open.openMicros(account)).toBe(0n);
   });
 
+  test('stays until each Account of the balance has a read that shows it, and for ten minutes if one has none', () => {
+    const other = 'team/default';
+    const open = taken();
+    open.heard(key, 100);
+    // It may show no price yet.
+    open.observe(other, snapshot(100), 100, [account]);
+    expect(open.observe(account, snapshot(101, priced), 102, [other])).toHaveLength(1);
+    expect(open.openMicros(account)).toBe(7n);
+    expect(open.observe(account, snapshot(110, priced), 111, [other])).toEqual([]);
+    expect(open.openMicros(account)).toBe(7n);
+    open.observe(other, snapshot(120), 121, [account]);
+    expect(open.openMicros(account)).toBe(0n);
+    const unread = taken();
+    unread.heard(key, 100);
+    unread.observe(account, snapshot(100, priced), 101, [other]);
+    unread.observe(account, snapshot(600_000, priced), 600_099, [other]);
+    expect(unread.openMicros(account)).toBe(7n);
+    unread.observe(account, snapshot(600_100, priced), 600_100, [other]);
+    expect(unread.openMicros(account)).toBe(0n);
+  });
+
+  test('whose price is known, but not read in another Account yet, is not asked for any more', () => {
+    const open = taken(costs(0n, { basis: 'unknown', unknown: ['storage in standard/auto'] }));
+    open.heard(key, 100);
+    open.observe(account, snapshot(100, priced), 101, ['team/default']);
+    const other = objectKey('StorageVolume', 'default', 'data');
+    expect(open.asks(account, 'storage in standard/auto', other)).toBe(false);
+  });
+
   test('stays for hours while the thing is being made and shows a price of 0', () => {
     const open = taken();
     open.heard(key, 0);
