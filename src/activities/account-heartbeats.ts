@@ -11,35 +11,18 @@ import TinyQueue from 'tinyqueue';
 import { describeOutcome, type Outcome, type wire } from '../api/index.ts';
 import { messageOf, type Clock, type Random, type Timer } from '../base/index.ts';
 import type { Logger, Metrics } from '../telemetry/index.ts';
+import { foundAfterRelease, isOver, permitOf } from './list-reads.ts';
 import {
-  goneStatuses,
+  answerMs,
+  newRegistration,
   nextSlotMs,
   periodOf,
   phaseOf,
   retryMs,
-  type RegistrationPhase,
+  type Registration,
   type RegistrationRequest,
   type RegistrationState,
 } from './registration.ts';
-import { entryOf, Standing } from './standing.ts';
-
-export interface Registration {
-  request: RegistrationRequest;
-  readonly onChange: () => void;
-  readonly index: number;
-  readonly standing: Standing;
-  phase: RegistrationPhase;
-  /** When the next request is due; infinity when there is none. */
-  dueAtMs: number;
-  sending: boolean;
-  failures: number;
-  failure: string | undefined;
-  refusedWith: number | undefined;
-  heartbeatAtMs: number | undefined;
-  expiresAtMs: number | undefined;
-  /** Of the heartbeat that is being tried. */
-  key: { readonly value: string; readonly sinceMs: number } | undefined;
-}
 
 /** It counts only while its registration is due at this time: others have been put off, or taken. */
 interface Turn {
@@ -51,16 +34,13 @@ function turnsByTime(): TinyQueue<Turn> {
   return new TinyQueue<Turn>([], (left, right) => left.atMs - right.atMs);
 }
 
-type Permit =
-  | { readonly kind: 'given'; readonly mayLeave: (() => boolean) | undefined }
-  | { readonly kind: 'denied'; readonly reason: string };
-
 export interface HeartbeatsOptions {
   readonly clock: Clock;
   readonly random: Random;
   readonly logger: Logger;
   readonly metrics: Metrics;
   /** As in `HeartbeatLoopOptions`. */
+  readonly settleMs: number;
   readonly mayAct?: (() => boolean) | undefined;
   readonly maySendHeartbeats?: (() => boolean) | undefined;
 }
@@ -76,10 +56,6 @@ const mostTogether = 16;
 const mostAtOnce = 32;
 /** By so much what is held precedes what is to be registered or released: of these, many may come at once. */
 const headStartMs = 2000;
-/**
- * A heartbeat without an answer has failed by then: the next one must have its turn long before the record expires.
- */
-const answerMs = 10_000;
 /** A heartbeat is repeated with its key for so long; then it is a new one. */
 const longestKeyMs = 10_000;
 
@@ -107,21 +83,8 @@ export class AccountHeartbeats {
   add(request: RegistrationRequest, onChange: () => void, isReleased: boolean): Registration {
     const releases = request.wanted === 'released';
     const nowMs = this.#options.clock.monotonicMs();
-    const registration: Registration = {
-      request,
-      onChange,
-      index: this.#count,
-      standing: new Standing(!request.isNew, nowMs),
-      phase: releases ? 'releasing' : 'registering',
-      dueAtMs: Number.POSITIVE_INFINITY,
-      sending: false,
-      failures: 0,
-      failure: undefined,
-      refusedWith: undefined,
-      heartbeatAtMs: undefined,
-      expiresAtMs: undefined,
-      key: undefined,
-    };
+    const place = { onChange, index: this.#count };
+    const registration = newRegistration(request, place, nowMs, this.#lateUntilMs(nowMs));
     this.#count += 1;
     this.#registrations.add(registration);
     if (isReleased) registration.phase = releases ? 'released' : 'spent';
@@ -132,9 +95,17 @@ export class AccountHeartbeats {
 
   change(registration: Registration, request: RegistrationRequest): void {
     const turns = registration.request.wanted !== request.wanted;
+    const hasNewKey = registration.request.releaseKey !== request.releaseKey;
     registration.request = request;
-    if (!turns || registration.phase === 'released' || registration.phase === 'spent') return;
-    if (request.wanted === 'held')
+    if (registration.phase === 'released' || registration.phase === 'spent') return;
+    if (!turns && !(hasNewKey && registration.release === 'shown')) return;
+    if (turns && registration.release !== 'open') {
+      registration.phase = 'spent';
+      registration.dueAtMs = Number.POSITIVE_INFINITY;
+      return;
+    }
+    if (registration.release === 'shown') registration.release = 'again';
+    else if (request.wanted === 'held')
       registration.phase = registration.heartbeatAtMs === undefined ? 'registering' : 'held';
     else registration.phase = 'releasing';
     registration.key = undefined;
@@ -156,8 +127,16 @@ export class AccountHeartbeats {
     this.#arm();
   }
 
-  stateOf({ phase, heartbeatAtMs, expiresAtMs, failure, refusedWith }: Registration): RegistrationState {
-    return { phase, heartbeatAtMs, expiresAtMs, failure, refusedWith };
+  stateOf({
+    phase,
+    heartbeatAtMs,
+    expiresAtMs,
+    failure,
+    refusedWith,
+    release,
+  }: Registration): RegistrationState {
+    const isShownAgain = phase === 'releasing' && release === 'shown';
+    return { phase, heartbeatAtMs, expiresAtMs, failure, refusedWith, isShownAgain };
   }
 
   /** Sets the gauges of this account's registrations. */
@@ -259,74 +238,90 @@ export class AccountHeartbeats {
 
   async #exchange(registration: Registration): Promise<void> {
     const { clock, logger } = this.#options;
-    const { request } = registration;
-    const releases = request.wanted === 'released';
-    const sentAtMs = clock.monotonicMs();
     const deadline = new AbortController();
     const timer = clock.after(answerMs, () => deadline.abort());
     try {
-      const body = { id: request.activityId, name: request.name, release: releases };
-      const key = releases ? request.releaseKey : this.#keyOf(registration, sentAtMs);
-      const permit = await this.#permit(registration, deadline.signal);
-      // While it waits for a read or its turn, something else may be wanted: a heartbeat must not follow a release.
-      const isWanted = () =>
-        this.#registrations.has(registration) && registration.request.wanted === request.wanted;
-      if (permit.kind === 'denied') {
-        if (isWanted()) this.#failed(registration, { kind: 'not-sent', reason: permit.reason });
-        return;
-      }
-      const mayLeave = () => isWanted() && permit.mayLeave?.() !== false;
-      if (!isWanted()) return;
-      const sent = [request.serviceId, body, key, deadline.signal, mayLeave] as const;
-      const outcome = await request.api.recordActivity(...sent);
-      if (!releases && (outcome.kind === 'applied' || outcome.kind === 'unknown'))
-        registration.standing.mayBeRegistered(clock.monotonicMs(), registration.expiresAtMs);
-      if (!this.#registrations.has(registration)) {
-        if (releases && outcome.kind === 'applied') registration.phase = 'released';
-        return;
-      }
-      // Wanted again meanwhile: what was released does not protect any more.
-      if (releases && registration.request.wanted === 'held' && outcome.kind === 'applied')
-        this.#end(registration, 'spent');
-      if (registration.request.wanted !== request.wanted) return;
-      this.#options.metrics.heartbeats.inc({ account: this.#account, outcome: outcome.kind });
-      if (outcome.kind === 'applied') this.#acknowledged(registration, outcome.value, sentAtMs);
-      else if (await this.#isOver(registration, outcome, deadline.signal))
-        this.#end(registration, releases ? 'released' : 'spent');
-      else this.#failed(registration, outcome);
+      if (registration.release === 'unchecked') await this.#check(registration, deadline.signal);
+      else await this.#request(registration, deadline.signal);
     } catch (error) {
-      logger.error({ err: error, activity: request.activityId }, 'a heartbeat failed in an unexpected way');
+      const activity = registration.request.activityId;
+      logger.error({ err: error, activity }, 'a heartbeat failed in an unexpected way');
       this.#failed(registration, { kind: 'not-sent', reason: messageOf(error) });
     } finally {
       timer.cancel();
     }
   }
 
+  async #request(registration: Registration, signal: AbortSignal): Promise<void> {
+    const { clock } = this.#options;
+    const { request } = registration;
+    const releases = request.wanted === 'released';
+    const sentAtMs = clock.monotonicMs();
+    const body = { id: request.activityId, name: request.name, release: releases };
+    const key = releases ? request.releaseKey : this.#keyOf(registration, sentAtMs);
+    const permit = await permitOf(request, signal, this.#options);
+    // While it waits for a read or its turn, something else may be wanted: a heartbeat must not follow a release.
+    const isWanted = () =>
+      this.#registrations.has(registration) && registration.request.wanted === request.wanted;
+    if (permit.kind === 'denied') {
+      if (isWanted()) this.#failed(registration, { kind: 'not-sent', reason: permit.reason });
+      return;
+    }
+    const mayLeave = () => isWanted() && permit.mayLeave?.() !== false;
+    if (!isWanted()) return;
+    const sent = [request.serviceId, body, key, signal, mayLeave] as const;
+    const outcome = await request.api.recordActivity(...sent);
+    this.#tookEffect(registration, releases, outcome.kind);
+    if (!this.#registrations.has(registration)) return;
+    // Wanted again meanwhile: what was released does not protect any more.
+    if (releases && registration.request.wanted === 'held' && outcome.kind === 'applied')
+      this.#end(registration, 'spent');
+    if (registration.request.wanted !== request.wanted) return;
+    this.#options.metrics.heartbeats.inc({ account: this.#account, outcome: outcome.kind });
+    if (outcome.kind === 'applied') this.#acknowledged(registration, outcome.value, sentAtMs);
+    else if (await isOver(registration, outcome, signal, clock))
+      this.#end(registration, releases ? 'released' : 'spent');
+    else this.#failed(registration, outcome);
+  }
+
+  /** What is remembered of a request, whatever is wanted by now. */
+  #tookEffect(registration: Registration, releases: boolean, outcome: Outcome<unknown>['kind']): void {
+    const nowMs = this.#options.clock.monotonicMs();
+    if (releases) {
+      if (outcome !== 'applied') return;
+      if (registration.release === 'open') registration.release = 'unchecked';
+      // Nobody waits for it any more.
+      if (!this.#registrations.has(registration) && nowMs >= registration.lateUntilMs)
+        registration.phase = 'released';
+      return;
+    }
+    if (outcome === 'applied' || outcome === 'unknown')
+      registration.standing.mayBeRegistered(nowMs, registration.expiresAtMs);
+    if (outcome === 'unknown')
+      registration.lateUntilMs = Math.max(registration.lateUntilMs, nowMs + this.#options.settleMs);
+  }
+
   /**
-   * A process that can't renew its Kubernetes Lease may change nothing. But it keeps its registrations fresh, and
-   * those of the process before it: two processes that send heartbeats do no harm. Another process may lead by now,
-   * though, and may have released the activity. What a heartbeat after that would do is open (§4 rule 6). So the list
-   * of activities is read before each such heartbeat. While the list lacks the activity, stale or not, none is sent.
-   * A stale record still protects; one that is registered after its release would never be released.
+   * Until when requests that are under way, or were sent by the process before, may take effect. Beside a leader that is
+   * isolated, that has no end.
    */
-  async #permit({ request }: Registration, signal: AbortSignal): Promise<Permit> {
-    const { clock, mayAct, maySendHeartbeats } = this.#options;
-    if (mayAct?.() !== false) return { kind: 'given', mayLeave: mayAct };
-    if (request.wanted === 'released' || maySendHeartbeats?.() !== true)
-      return { kind: 'denied', reason: 'this process is not the leader now' };
-    const readAtMs = clock.monotonicMs();
-    const listed = await request.api.activities(request.serviceId, signal, 'heartbeat');
-    if (listed.kind !== 'applied') return { kind: 'denied', reason: describeOutcome(listed) };
-    const own = entryOf(listed.value, request.activityId);
-    if (own === undefined || own.released === true)
-      return {
-        kind: 'denied',
-        reason: 'the activity is not there any more, and this process is not the leader now',
-      };
-    return {
-      kind: 'given',
-      mayLeave: () => maySendHeartbeats() && clock.monotonicMs() - readAtMs < answerMs,
-    };
+  #lateUntilMs(nowMs: number): number {
+    const { settleMs, maySendHeartbeats } = this.#options;
+    if (maySendHeartbeats) return Number.POSITIVE_INFINITY;
+    return nowMs + settleMs + (this.#sending.size > 0 ? answerMs : 0);
+  }
+
+  /** Whether the activity is there again (list-reads.ts). */
+  async #check(registration: Registration, signal: AbortSignal): Promise<void> {
+    const { clock } = this.#options;
+    const found = await foundAfterRelease(registration, signal, clock);
+    // Wanted again, or dropped, meanwhile.
+    if (!this.#registrations.has(registration) || registration.phase !== 'releasing') return;
+    if (found === 'released') return this.#end(registration, 'released');
+    if (found !== 'active') return this.#failed(registration, found);
+    registration.release = 'shown';
+    registration.dueAtMs = Number.POSITIVE_INFINITY;
+    registration.onChange();
   }
 
   #keyOf(registration: Registration, nowMs: number): string {
@@ -337,7 +332,7 @@ export class AccountHeartbeats {
   }
 
   #acknowledged(registration: Registration, answer: wire.ActivityAnswer, sentAtMs: number): void {
-    if (registration.request.wanted === 'released') return this.#end(registration, 'released');
+    if (registration.request.wanted === 'released') return this.#released(registration);
     const isNews = registration.phase !== 'held' || registration.failure !== undefined;
     this.#periodMs = periodOf(answer);
     registration.phase = 'held';
@@ -352,33 +347,23 @@ export class AccountHeartbeats {
     if (isNews) registration.onChange();
   }
 
+  #released(registration: Registration): void {
+    const { clock, settleMs } = this.#options;
+    const nowMs = clock.monotonicMs();
+    const isDone = registration.release === 'again' || nowMs >= registration.lateUntilMs;
+    if (isDone) return this.#end(registration, 'released');
+    registration.failures = 0;
+    registration.failure = undefined;
+    registration.refusedWith = undefined;
+    this.#due(registration, Math.min(registration.lateUntilMs, nowMs + answerMs + settleMs));
+  }
+
   #end(registration: Registration, phase: 'released' | 'spent'): void {
     registration.phase = phase;
     registration.failure = undefined;
     registration.refusedWith = undefined;
     registration.dueAtMs = Number.POSITIVE_INFINITY;
     registration.onChange();
-  }
-
-  /** A refusal is no proof that the record is gone, or was released; the list of activities may be (`standing.ts`). */
-  async #isOver(
-    registration: Registration,
-    outcome: Outcome<unknown>,
-    signal: AbortSignal,
-  ): Promise<boolean> {
-    const { request, standing, heartbeatAtMs } = registration;
-    const statuses = request.wanted === 'released' ? [400, 404, 409, 410] : [409];
-    if (outcome.kind !== 'refused' || !statuses.includes(outcome.status)) return false;
-    const readAtMs = this.#options.clock.monotonicMs();
-    const listed = await request.api.activities(request.serviceId, signal);
-    if (listed.kind === 'applied') return standing.isOver(listed.value, request, readAtMs);
-    // With its service an activity is gone, too. A service that has answered us has been seen.
-    const isServiceGone = [listed, outcome].every(
-      (answer) => answer.kind === 'refused' && goneStatuses.has(answer.status),
-    );
-    return (
-      isServiceGone && standing.isMissing(readAtMs, heartbeatAtMs === undefined ? request.visibilityMs : 0)
-    );
   }
 
   #failed(registration: Registration, outcome: Exclude<Outcome<unknown>, { kind: 'applied' }>): void {

@@ -5,14 +5,21 @@
  */
 import type { Clock, Random } from '../base/index.ts';
 import type { Logger, Metrics } from '../telemetry/index.ts';
-import { AccountHeartbeats, type Registration } from './account-heartbeats.ts';
-import { evidenceIn, type RegistrationRequest, type RegistrationState } from './registration.ts';
+import { AccountHeartbeats } from './account-heartbeats.ts';
+import {
+  evidenceIn,
+  type Registration,
+  type RegistrationRequest,
+  type RegistrationState,
+} from './registration.ts';
 
 export interface HeartbeatLoopOptions<Key> {
   readonly clock: Clock;
   readonly random: Random;
   readonly logger: Logger;
   readonly metrics: Metrics;
+  /** How long a request with an unknown outcome may still take effect. */
+  readonly settleMs: number;
   /** Whether this process may change anything; without it, always. */
   readonly mayAct?: (() => boolean) | undefined;
   /** Whether it may keep fresh what it has registered, although it may change nothing; without it, never. */
@@ -129,11 +136,12 @@ export class HeartbeatLoop<Key extends string> {
     this.#keysOf.clear();
   }
 
-  #wasReleased(key: Key, { serviceId, activityId }: RegistrationRequest): boolean {
+  #wasReleased(key: Key, { serviceId, activityId, wanted }: RegistrationRequest): boolean {
     const dropped = this.#dropped.get(key);
     this.#dropped.delete(key);
     const isSame = dropped?.request.serviceId === serviceId && dropped.request.activityId === activityId;
-    return isSame && dropped.phase === 'released';
+    if (!isSame) return false;
+    return dropped.phase === 'released' || (wanted === 'held' && dropped.release !== 'open');
   }
 
   #heartbeatsOf(account: string): AccountHeartbeats {

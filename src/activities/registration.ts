@@ -8,6 +8,9 @@
  *     releasing ──────────────┘ (wanted again before the release was sent)
  *          └── acknowledged ──> released
  *
+ *     A heartbeat that was sent before the release, and may take effect after it, would register the activity again. While
+ *     there may be one, the list is read before an acknowledged release counts as done (`list-reads.ts`).
+ *
  *     registering, held ── refused, and proved to be over (`standing.ts`) ──> spent: somebody released
  *     this id, and a released id does not protect again. The task needs another id.
  *     Until that is proved, heartbeats continue.
@@ -17,6 +20,7 @@
  * repeated with its key for a short while; then a new one follows.
  */
 import type { ControlApi, wire } from '../api/index.ts';
+import { Standing } from './standing.ts';
 
 /** What is to be kept. */
 export interface RegistrationRequest {
@@ -29,7 +33,7 @@ export interface RegistrationRequest {
   /** At most 128 characters (§8). */
   readonly name: string;
   readonly wanted: 'held' | 'released';
-  /** Idempotency-Key of the release; saved by the caller, so that a restart continues with it. */
+  /** Idempotency-Key of the release; saved by the caller, so that a restart continues with it. Another one releases again what `isShownAgain`. */
   readonly releaseKey: string;
   /** No process of this fleet can have sent a request for it yet. Counts when the registration is first kept. */
   readonly isNew: boolean;
@@ -50,7 +54,62 @@ export interface RegistrationState {
   readonly failure: string | undefined;
   /** The status with which it was refused, if it was. */
   readonly refusedWith: number | undefined;
+  /** Its release was acknowledged, and a list shows it since. The next release needs another key: the first one would only bring its answer again. */
+  readonly isShownAgain: boolean;
 }
+
+export interface Registration {
+  request: RegistrationRequest;
+  readonly onChange: () => void;
+  readonly index: number;
+  readonly standing: Standing;
+  phase: RegistrationPhase;
+  /** `unchecked`: acknowledged, and the list is not read yet. `shown`: that list shows it, and its caller has to save another key. */
+  release: 'open' | 'unchecked' | 'shown' | 'again';
+  /** Until when a heartbeat that was sent, and has no answer, may take effect. */
+  lateUntilMs: number;
+  /** When the next request is due; infinity when there is none. */
+  dueAtMs: number;
+  sending: boolean;
+  failures: number;
+  failure: string | undefined;
+  refusedWith: number | undefined;
+  heartbeatAtMs: number | undefined;
+  expiresAtMs: number | undefined;
+  /** Of the heartbeat that is being tried. */
+  key: { readonly value: string; readonly sinceMs: number } | undefined;
+}
+
+/** `lateUntilMs`: if it is not new, requests that others have sent for it may take effect until then. */
+export function newRegistration(
+  request: RegistrationRequest,
+  { onChange, index }: Pick<Registration, 'onChange' | 'index'>,
+  nowMs: number,
+  lateUntilMs: number,
+): Registration {
+  return {
+    request,
+    onChange,
+    index,
+    standing: new Standing(!request.isNew, nowMs),
+    phase: request.wanted === 'released' ? 'releasing' : 'registering',
+    release: 'open',
+    lateUntilMs: request.isNew ? Number.NEGATIVE_INFINITY : lateUntilMs,
+    dueAtMs: Number.POSITIVE_INFINITY,
+    sending: false,
+    failures: 0,
+    failure: undefined,
+    refusedWith: undefined,
+    heartbeatAtMs: undefined,
+    expiresAtMs: undefined,
+    key: undefined,
+  };
+}
+
+/**
+ * A heartbeat without an answer has failed by then: the next one must have its turn long before the record expires.
+ */
+export const answerMs = 10_000;
 
 /** A refusal of a request for an activity of a service that is gone. */
 export const goneStatuses: ReadonlySet<number> = new Set([404, 410]);

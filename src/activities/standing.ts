@@ -56,9 +56,7 @@ export class Standing {
       this.#missingSinceMs = undefined;
       return own.released === true;
     }
-    const mayBeIt = ({ id, name }: wire.Activity) =>
-      id === undefined && (name === undefined || name === wanted.name);
-    return !activities.some(mayBeIt) && this.isMissing(readAtMs, wanted.visibilityMs);
+    return !mayBeActive(activities, wanted) && this.isMissing(readAtMs, wanted.visibilityMs);
   }
 
   /** `visibilityMs`: 0 for what has been seen otherwise. */
@@ -68,6 +66,16 @@ export class Standing {
     this.#missingSinceMs ??= readAtMs;
     return readAtMs >= this.#missingSinceMs + confirmMs;
   }
+}
+
+/** The list shows it, and not as released, or has an entry without an id that may be it. */
+export function mayBeActive(
+  activities: readonly wire.Activity[],
+  { activityId, name: wanted }: Pick<Listed, 'activityId' | 'name'>,
+): boolean {
+  const own = entryOf(activities, activityId);
+  if (own) return own.released !== true;
+  return activities.some(({ id, name }) => id === undefined && (name === undefined || name === wanted));
 }
 
 export function entryOf(activities: readonly wire.Activity[], activityId: string): wire.Activity | undefined {

@@ -26,6 +26,8 @@ export interface KeptRegistration {
   readonly failure: string | undefined;
   /** The status of the refusal, if the newest request was refused. */
   readonly refusedWith: number | undefined;
+  /** Its release was acknowledged, and a list shows it since: it needs another `releaseKey`. */
+  readonly isShownAgain: boolean;
 }
 
 /**

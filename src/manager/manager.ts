@@ -69,7 +69,7 @@ export class Manager {
 
   constructor(options: ManagerOptions) {
     this.#options = options;
-    const { environment, clock, random, logger, metrics } = options;
+    const { environment, clock, random, logger, metrics, settleMs } = options;
     const onChange = (key: ObjectKey) => this.#controller?.recheck(key);
     const { mayAct, maySendHeartbeats, isSelected } = options;
     this.#heartbeats = new HeartbeatLoop({
@@ -77,6 +77,7 @@ export class Manager {
       random,
       logger,
       metrics,
+      settleMs,
       mayAct,
       maySendHeartbeats,
       onChange,

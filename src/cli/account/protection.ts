@@ -27,6 +27,8 @@ type ActivityApi = RegistrationRequest['api'];
 /** How long the release is tried after the command has ended. */
 const releaseMs = 30_000;
 const recheckMs = 2000;
+/** As the default of `--settle`. */
+const settleMs = 5000;
 const passing = new Set([408, 429, 503]);
 
 export class Protection {
@@ -143,13 +145,14 @@ export class Protection {
     const visibilityMs = account.spec.visibilitySeconds * 1000;
     const { clock, random } = this.#context;
     const over = Promise.withResolvers<void>();
-    const releaseKey = random.uuid();
+    let releaseKey = random.uuid();
     const api = this.#watched(account.api);
     const loop = new HeartbeatLoop<'task'>({
       clock,
       random,
       logger: createLogger('silent'),
       metrics: createMetrics(),
+      settleMs,
       onChange: () => check(),
     });
     /** Somebody has released it meanwhile: another one protects from here on, unless it is over anyway. */
@@ -183,6 +186,10 @@ export class Protection {
         this.#held.resolve();
       }
       if (state.phase === 'released') return over.resolve();
+      if (state.isShownAgain) {
+        releaseKey = random.uuid();
+        return check();
+      }
       if (state.phase === 'spent' && this.#wasHeld) return retake();
       this.#show(state, visibilityMs);
       const refusal = this.#wasHeld ? undefined : refusalOf(state, this.#activity);

@@ -105,6 +105,9 @@ async function observe(view: TaskView, account: AccountHandle): Promise<Registra
   } else if (activity?.kept.phase === 'spent' && latest().kind.registration) {
     await saveRegistration(view, account, { activityId: random.uuid(), releaseKey: random.uuid() });
     return keepActivity(view, account, { ends, isNew })?.view;
+  } else if (activity?.kept.isShownAgain) {
+    await saveRegistration(view, account, { releaseKey: random.uuid() });
+    return keepActivity(view, account, { ends, isNew })?.view;
   }
   return activity?.view;
 }

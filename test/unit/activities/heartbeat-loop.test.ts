@@ -62,14 +62,15 @@ class World {
     },
   };
 
-  constructor() {
+  /** `hasLease`: it leads, and another process may have led before. */
+  constructor(hasLease = true) {
     this.loop = new HeartbeatLoop({
       clock: this.clock,
       random: systemRandom,
       logger: pino({ level: 'silent' }),
       metrics: createMetrics(),
-      mayAct: () => this.mayAct,
-      maySendHeartbeats: () => this.maySendHeartbeats,
+      settleMs: seconds(5),
+      ...(hasLease && { mayAct: () => this.mayAct, maySendHeartbeats: () => this.maySendHeartbeats }),
       onChange: (key) => this.changes.push(key),
     });
   }
@@ -523,6 +524,150 @@ describe('a list that does not show an activity whose request was refused', () =
     world.answer = () => refused(409);
     await world.clock.advance(seconds(400));
     expect(world.keep().phase).toBe('held');
+  });
+});
+
+describe('a heartbeat without an answer may follow the release, which', () => {
+  const own = { id: 'id-of-a', name: 'a' };
+  const releases = ({ sent }: World) => sent.filter(({ release }) => release);
+
+  /** The heartbeat of 30 s has no answer; the release is acknowledged at 40 s. */
+  const acknowledged = async () => {
+    const world = new World();
+    world.keep();
+    await world.clock.advance(seconds(1));
+    world.answer = ({ release }) => (release ? accepted : 'never');
+    await world.clock.advance(seconds(34));
+    world.keep('a', { wanted: 'released' });
+    await world.clock.advance(seconds(9));
+    expect(releases(world).map(({ key }) => key)).toEqual(['release-of-a']);
+    expect(world.keep('a', { wanted: 'released' }).phase).toBe('releasing');
+    return world;
+  };
+
+  /** As a task does it: what is shown again gets another key. */
+  const later = async (world: World, ms: number) => {
+    await world.clock.advance(ms);
+    const state = world.keep('a', { wanted: 'released' });
+    if (!state.isShownAgain) return state;
+    const again = { wanted: 'released', releaseKey: 'another-key' } as const;
+    world.keep('a', again);
+    await world.clock.advance(seconds(1));
+    return world.keep('a', again);
+  };
+
+  test('is sent again with another key when the list shows the activity after the window, and once', async () => {
+    const world = await acknowledged();
+    world.listed = [own];
+    expect(await later(world, seconds(2))).toMatchObject({ phase: 'released', isShownAgain: false });
+    expect(releases(world).map(({ key }) => key)).toEqual(['release-of-a', 'another-key']);
+    await world.clock.advance(seconds(60));
+    expect(releases(world)).toHaveLength(2);
+  });
+
+  test('waits for another key: the first one would only bring its answer again', async () => {
+    const world = await acknowledged();
+    world.listed = [own];
+    await world.clock.advance(seconds(60));
+    expect(world.keep('a', { wanted: 'released' })).toMatchObject({ phase: 'releasing', isShownAgain: true });
+    expect(releases(world)).toHaveLength(1);
+    expect(world.changes.length).toBeGreaterThan(1);
+  });
+
+  test('is over when the list lacks the activity', async () => {
+    const world = await acknowledged();
+    expect((await later(world, seconds(2))).phase).toBe('released');
+    expect(releases(world)).toHaveLength(1);
+  });
+
+  test('is not over while the list can not be read', async () => {
+    const world = await acknowledged();
+    const { activities } = world.api;
+    Object.assign(world.api, { activities: () => Promise.resolve(lost) });
+    expect(await later(world, seconds(60))).toMatchObject({
+      phase: 'releasing',
+      failure: expect.stringContaining('connection reset'),
+    });
+    Object.assign(world.api, { activities });
+    expect((await later(world, seconds(11))).phase).toBe('released');
+  });
+
+  test('is over when its service is gone', async () => {
+    const world = await acknowledged();
+    Object.assign(world.api, { activities: () => Promise.resolve(refused(404)) });
+    expect((await later(world, seconds(30))).phase).toBe('released');
+  });
+
+  test.each([400, 404, 409, 410])('is over when the second one is refused with %i', async (status) => {
+    const world = await acknowledged();
+    world.listed = [own];
+    world.answer = () => refused(status);
+    expect((await later(world, seconds(2))).phase).toBe('released');
+  });
+
+  test('is sent once when the window has passed since', async () => {
+    const world = new World();
+    world.answer = ({ atMs }) => (atMs < seconds(1) ? lost : accepted);
+    world.keep();
+    await world.clock.advance(seconds(10));
+    world.listed = [own];
+    world.keep('a', { wanted: 'released' });
+    expect((await later(world, seconds(1))).phase).toBe('released');
+    expect([releases(world).length, world.lists]).toEqual([1, 0]);
+  });
+
+  test('makes the id useless for a task that is wanted again meanwhile', async () => {
+    const world = await acknowledged();
+    expect(world.keep('a').phase).toBe('spent');
+    const { length } = world.sent;
+    await world.clock.advance(seconds(60));
+    expect(world.sent).toHaveLength(length);
+  });
+
+  test('is checked by the process that goes on, although the release is only answered again', async () => {
+    const world = new World(false);
+    world.listed = [own];
+    world.keep('a', { wanted: 'released', isNew: false });
+    await world.clock.advance(seconds(4));
+    expect(world.keep('a', { wanted: 'released' }).phase).toBe('releasing');
+    expect((await later(world, seconds(2))).phase).toBe('released');
+    expect(releases(world)).toHaveLength(2);
+  });
+
+  test('is not checked by a process that has gone on for longer than the window', async () => {
+    const world = new World(false);
+    world.keep('a', { isNew: false });
+    await world.clock.advance(seconds(10));
+    world.keep('a', { wanted: 'released' });
+    expect((await later(world, seconds(1))).phase).toBe('released');
+    expect(world.lists).toBe(0);
+  });
+
+  test('is checked later beside a leader that may be isolated, and send a heartbeat that it prepared before', async () => {
+    const world = new World();
+    world.keep('a', { isNew: false });
+    await world.clock.advance(seconds(600));
+    world.keep('a', { wanted: 'released' });
+    await world.clock.advance(seconds(14));
+    world.listed = [own];
+    expect(world.keep('a', { wanted: 'released' }).phase).toBe('releasing');
+    expect((await later(world, seconds(2))).phase).toBe('released');
+    expect(releases(world)).toHaveLength(2);
+  });
+
+  test('is checked after the registration was dropped and is wanted anew', async () => {
+    const world = await acknowledged();
+    world.loop.drop('a');
+    world.listed = [own];
+    world.keep('a', { wanted: 'released', isNew: false });
+    expect((await later(world, seconds(30))).phase).toBe('released');
+    expect(releases(world).map(({ key }) => key)).toEqual(['release-of-a', 'release-of-a', 'another-key']);
+  });
+
+  test('makes the id useless for a task that was dropped and is wanted again', async () => {
+    const world = await acknowledged();
+    world.loop.drop('a');
+    expect(world.keep('a', { isNew: false }).phase).toBe('spent');
   });
 });
 

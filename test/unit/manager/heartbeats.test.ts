@@ -190,6 +190,38 @@ test('an activity that somebody else has released is registered again, under ano
   await fleet.manager.stop();
 });
 
+test('an activity that a late heartbeat registers after its release is released again, also by the process after a restart', async () => {
+  const first = await holding();
+  const { api, clock, store } = first;
+  const ended = desiredOf({ ...files, 'task.yaml': taskDocument({ released: true }) });
+  /** What the provider has taken in; an answer to a key that it knows changes nothing. */
+  const active = new Set<string>();
+  const keys = new Set<string | undefined>();
+  api.on[heartbeat] = ({ body, key }) => {
+    if (!body.release) return 'lost';
+    if (!keys.has(key)) active.delete(body.id);
+    keys.add(key);
+    return undefined;
+  };
+  api.on[`GET /api/services/${serviceId}/activity`] = () => ({
+    status: 200,
+    body: { activities: [...active].map((id) => ({ id })) },
+  });
+  await clock.advance(31_000);
+  first.tell(ended);
+  while (keys.size === 0) await clock.advance(100);
+  await first.manager.stop();
+  const { registration, releasedAt } = taskPart(store.record(epoch));
+  expect(releasedAt).toBeUndefined();
+  active.add(registration?.activityId ?? '');
+  const next = await scriptedFleet(ended, { beside: first, store });
+  await clock.advance(30_000);
+  expect(readyReason(next, epoch)).toBe('Released');
+  expect(taskPart(store.record(epoch)).releasedAt).toBeDefined();
+  expect([...active]).toEqual([]);
+  await next.manager.stop();
+});
+
 test('a task whose release is refused is not over because its service is missing from one list', async () => {
   const { fleet, rest } = await holdingInRetained();
   fleet.tell(desiredOf(rest));

@@ -111,7 +111,13 @@ function passOf(fleet: Fleet, kind = kinds.ProtectedTask): Pass {
     measurements: noMeasurements,
     notices: noNotices,
     registrations: {
-      keep: () => ({ phase: 'held', expiresAtMs: undefined, failure: undefined, refusedWith: undefined }),
+      keep: () => ({
+        phase: 'held',
+        expiresAtMs: undefined,
+        failure: undefined,
+        refusedWith: undefined,
+        isShownAgain: false,
+      }),
       drop: () => {},
       forget: () => {},
       evidenceOf: () => undefined,
