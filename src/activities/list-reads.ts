@@ -45,22 +45,29 @@ export async function permitOf(
   };
 }
 
-/** A refusal is no proof that the record is gone, or was released; the list of activities may be (`standing.ts`). */
+/** What a request for an activity that is over may be refused with: which condition gives which status is open (§7). */
+const overStatuses: ReadonlySet<number> = new Set([400, 404, 409, 410]);
+
+/**
+ * A refusal is no proof that the record is gone, or was released; the list of activities may be (`standing.ts`). What was
+ * never registered may be refused for what it is: only a conflict shows that somebody has used its id.
+ */
 export async function isOver(
   { request, standing, heartbeatAtMs, release }: Registration,
   outcome: Outcome<unknown>,
   signal: AbortSignal,
   clock: Clock,
 ): Promise<boolean> {
-  const statuses = request.wanted === 'released' ? [400, 404, 409, 410] : [409];
-  if (outcome.kind !== 'refused' || !statuses.includes(outcome.status)) return false;
+  const releases = request.wanted === 'released';
+  if (outcome.kind !== 'refused' || !overStatuses.has(outcome.status)) return false;
+  if (!releases && outcome.status !== 409 && !standing.isOpen) return false;
   // An earlier release was acknowledged, so there is nothing left to release.
   if (release === 'again') return true;
   const readAtMs = clock.monotonicMs();
   const listed = await request.api.activities(request.serviceId, signal);
   if (listed.kind === 'applied') return standing.isOver(listed.value, request, readAtMs);
-  // With its service an activity is gone, too. A service that has answered us has been seen.
-  const isServiceGone = isGone(listed) && isGone(outcome);
+  // With its service an activity is gone, too, and another one can't be registered in it. A service that has answered us has been seen.
+  const isServiceGone = releases && isGone(listed) && isGone(outcome);
   return (
     isServiceGone && standing.isMissing(readAtMs, heartbeatAtMs === undefined ? request.visibilityMs : 0)
   );

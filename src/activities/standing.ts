@@ -40,6 +40,11 @@ export class Standing {
     this.#sinceMs = registeredBefore ? nowMs : undefined;
   }
 
+  /** A request of this fleet may have registered it. */
+  get isOpen(): boolean {
+    return this.#sinceMs !== undefined;
+  }
+
   /** A heartbeat may have had its effect. One after the record had expired may have registered it anew. */
   mayBeRegistered(nowMs: number, expiresAtMs: number | undefined): void {
     this.#missingSinceMs = undefined;

@@ -261,6 +261,7 @@ function awaited(status: number, place: string, visibilityMs: number): string {
     case 404:
     case 410:
       return `${place} may be gone, and is not protected then; the command runs on`;
+    case 400:
     case 409:
       return `if somebody else has released it, nothing protects ${place} now; another one is registered once that is certain, at most ${visibilityMs / 1000} s after its registration`;
     default:

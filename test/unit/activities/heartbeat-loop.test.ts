@@ -444,10 +444,47 @@ describe('a list that does not show an activity whose request was refused', () =
     expect(world.longestGapMs()).toBeLessThanOrEqual(31_000);
   });
 
-  test('proves that it is over when the window has passed, and another list agrees', async () => {
-    const world = await refusedAfterAnswer(409);
-    await world.clock.advance(seconds(620));
-    expect(world.keep().phase).toBe('spent');
+  test.each([400, 404, 409, 410])(
+    'proves that it is over when the window has passed, and another list agrees (%i)',
+    async (status) => {
+      const world = await refusedAfterAnswer(status);
+      await world.clock.advance(seconds(620));
+      expect(world.keep().phase).toBe('spent');
+    },
+  );
+
+  test.each([400, 404, 409, 410])(
+    'proves that it was released without an answer before it was wanted again (%i)',
+    async (status) => {
+      const world = new World();
+      world.keep();
+      await world.clock.advance(0);
+      world.answer = ({ release }) => (release ? lost : refused(status));
+      world.keep('a', { wanted: 'released' });
+      await world.clock.advance(seconds(1));
+      world.keep();
+      await world.clock.advance(seconds(620));
+      expect(world.keep().phase).toBe('spent');
+    },
+  );
+
+  test.each([400, 404, 410])(
+    'proves nothing of one that was never registered, and may be refused with %i for what it is',
+    async (status) => {
+      const world = new World();
+      world.answer = () => refused(status);
+      world.keep();
+      await world.clock.advance(seconds(700));
+      expect(world.keep()).toMatchObject({ phase: 'registering', refusedWith: status });
+      expect(world.lists).toBe(0);
+    },
+  );
+
+  test.each([404, 410])('takes no other id for it when its service is gone, too (%i)', async (status) => {
+    const world = await refusedAfterAnswer(status);
+    Object.assign(world.api, { activities: () => Promise.resolve(refused(status)) });
+    await world.clock.advance(seconds(1300));
+    expect(world.keep()).toMatchObject({ phase: 'held', refusedWith: status });
   });
 
   test.each([404, 409, 410])(
