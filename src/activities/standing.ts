@@ -83,7 +83,9 @@ export function mayBeActive(
   return activities.some(({ id, name }) => id === undefined && (name === undefined || name === wanted));
 }
 
+/** A list that keeps what was released may show an id twice: one that was registered again is not released. */
 export function entryOf(activities: readonly wire.Activity[], activityId: string): wire.Activity | undefined {
   const wanted = activityId.toLowerCase();
-  return activities.find(({ id }) => id?.toLowerCase() === wanted);
+  const own = activities.filter(({ id }) => id?.toLowerCase() === wanted);
+  return own.find(({ released }) => released !== true) ?? own[0];
 }

@@ -293,10 +293,22 @@ export const activities: Reader<readonly wire.Activity[]> = {
       const fields = isObject(entry) ? entry : typeof entry === 'string' ? { id: entry } : {};
       // Beside `activityId`, `id` may be the record's own.
       const id = form.text(fields['activityId'] ?? fields['activity_id']) ?? fields['id'];
-      return readFields('activity', { ...fields, id }, activityFields, reading);
+      return readFields('activity', { ...fields, id, released: releaseIn(fields) }, activityFields, reading);
     });
   },
 };
+
+/** A flag, a state or a time may show a release. What shows anything else beside it protects. */
+function releaseIn(entry: Readonly<Fields>): unknown {
+  const flag = entry['released'] ?? entry['release'];
+  if (flag !== undefined && flag !== null) return flag;
+  const states = [entry['state'], entry['status']]
+    .filter((shown) => shown !== undefined && shown !== null)
+    .map((shown) => form.text(shown)?.trim().toLowerCase());
+  if (states.includes('active')) return false;
+  if (states.length > 0) return states.every((state) => state === 'released') || undefined;
+  return (form.time(entry['releasedAt'] ?? entry['released_at']) ?? 0) > 0 || undefined;
+}
 
 const documentedHeartbeat = { heartbeatSeconds: 30, expiresInSeconds: 300 } as const;
 const longestSeconds = { heartbeatSeconds: 86_400, expiresInSeconds: 604_800 } as const;

@@ -140,7 +140,7 @@ export interface ActivityAnswer {
   readonly expiresInSeconds: number;
 }
 
-/** The fields of a list record are not shown (§4 "Gaps"); any entry protects. */
+/** The fields of a list record are not shown (§4 "Gaps"); any entry protects that does not show its release. */
 export interface Activity {
   readonly [field: string]: unknown;
   readonly id?: string;

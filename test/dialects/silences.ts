@@ -204,7 +204,7 @@ const lists = {
     section: '§4 gaps',
     stated: 'a list `{activities}`; fields are not shown',
     accepted:
-      'any record, even a text: it protects unless it shows that it is released. Its id is a text, `activityId` or `id`. Answers to heartbeats may have more fields, and the id in any case',
+      'any record, even a text: it protects unless it shows that it is released. A flag (`released`, `release`), a state (`state`, `status`) or a time (`releasedAt`) shows that, if nothing contradicts it. Its id is a text, `activityId` or `id`. Answers to heartbeats may have more fields, and the id in any case',
   },
   identity: {
     section: '§2 gaps',

@@ -15,10 +15,12 @@
  * In error, what ran has ended, and its task does not know: `Ready` shows the error then, and not the wait.
  *
  * A stale record still protects, and does not prove that the task finished (§4 rule 6). The contract does not show
- * the fields of an activity record, so everything protects that does not show that it is released.
+ * the fields of an activity record, so everything protects that does not show that it is released. A list may keep
+ * what was released in a form that can't be read. So the activity of a task whose release was acknowledged does not protect
+ * when it is shown as stale: it has finished, and nobody renews it.
  */
 import type { wire } from '../../api/index.ts';
-import { rfc3339 } from '../../base/index.ts';
+import { canonicalId, rfc3339 } from '../../base/index.ts';
 import {
   holdFor,
   protectedReason,
@@ -102,6 +104,17 @@ export function protectorOf(inputs: Pick<ServiceInputs, 'activities' | 'declared
 
 function unreleasedIn({ activities = [] }: Pick<ServiceInputs, 'activities'>): wire.Activity[] {
   return activities.filter((activity) => activity.released !== true);
+}
+
+/** `acknowledged`: ids of activities whose release was. */
+export function withoutReleased(
+  activities: readonly wire.Activity[],
+  acknowledged: ReadonlySet<string>,
+): readonly wire.Activity[] {
+  return activities.filter(({ id, released, fresh }) => {
+    const isOver = id !== undefined && acknowledged.has(canonicalId(id));
+    return !isOver || released === false || fresh !== false;
+  });
 }
 
 function closedWindow(

@@ -6,10 +6,11 @@ import type { AccountHandle, View } from '../../engine/index.ts';
 import { parseObjectKey, type ContainerServiceSpec, type ServiceState } from '../../resources/index.ts';
 import type { ObjectRecord } from '../../state/index.ts';
 import { accessValues, registryView } from '../image-registry/view.ts';
-import { declaredTasks, hasRegisteredTask } from '../protected-task/tasks.ts';
+import { acknowledgedIn, declaredTasks, hasRegisteredTask } from '../protected-task/tasks.ts';
 import { taskTime } from '../protected-task/time.ts';
 import { templateView } from '../service-template/view.ts';
 import { desiredEnvironment } from './desired-environment.ts';
+import { withoutReleased } from './disruption.ts';
 import { newestReading } from './draining.ts';
 import type { ServiceInputs, TemplateView } from './inputs.ts';
 import { justRemediated } from './remediation.ts';
@@ -108,9 +109,13 @@ function activitiesOf({ seen, object, fleet, key, record, clock }: ServiceView) 
   const { activities, activitiesAskedAt } = seen;
   const isKept = activities === undefined && object.gate?.reason === 'Draining';
   const kept = isKept ? newestReading(fleet.readings.of(key), record.kind, clock.wallMs()) : undefined;
-  return kept
-    ? { activities: kept.activities, activitiesAskedAt: kept.askedAt }
-    : { activities, activitiesAskedAt };
+  const read = kept ?? { activities, askedAt: activitiesAskedAt };
+  return {
+    activities:
+      read.activities &&
+      withoutReleased(read.activities, acknowledgedIn(fleet, key, record.externalId ?? '')),
+    activitiesAskedAt: read.askedAt,
+  };
 }
 
 function mayAppear({ key, record, store }: ServiceView): boolean {

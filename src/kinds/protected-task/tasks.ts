@@ -1,5 +1,5 @@
 /** What the fleet knows about protected tasks: the services that they protect, and which of them are running. */
-import { rfc3339 } from '../../base/index.ts';
+import { canonicalId, rfc3339 } from '../../base/index.ts';
 import { referringOf } from '../../desired/index.ts';
 import { jobState, taskEnd, type JobState, type TaskTime } from '../../engine/plan/index.ts';
 import { isReason, reasons } from '../../reasons/index.ts';
@@ -41,6 +41,16 @@ export function declaredTasks(
     if (isOver && (!registration || mode === 'preview')) return [];
     return [describeTask(remoteName('ProtectedTask', object.name, object.spec), registration, record)];
   });
+}
+
+/** Ids of activities in a service whose release was acknowledged: those of declared tasks. */
+export function acknowledgedIn(fleet: Fleet, service: ObjectKey, serviceId: string): ReadonlySet<string> {
+  const ids = referringOf(fleet.snapshot.objects, 'ProtectedTask', service).flatMap(({ key }) => {
+    const { registration, releasedAt }: TaskState = fleet.store.record(key)?.kind ?? {};
+    const isOver = releasedAt !== undefined && registration?.serviceId === serviceId;
+    return isOver ? [canonicalId(registration.activityId)] : [];
+  });
+  return new Set(ids);
 }
 
 /** A declared task has an activity in it that was not released. */

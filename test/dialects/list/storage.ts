@@ -309,6 +309,25 @@ const activities: readonly Dialect[] = [
     },
   },
   {
+    name: 'activity-history',
+    silence: 'record of an activity',
+    plays: 'what was released stays in the list, with `state: released`, all else with `state: active`',
+    conduct: { keepsReleased: true },
+    forms: {
+      activity: ({ releasedAt, ...record }) => ({
+        ...record,
+        state: releasedAt === undefined ? 'active' : 'released',
+      }),
+    },
+  },
+  {
+    name: 'activity-history-time',
+    silence: 'record of an activity',
+    plays: 'what was released stays in the list, with `releasedAt`; all else has null there',
+    conduct: { keepsReleased: true },
+    forms: { activity: (record) => ({ releasedAt: null, ...record }) },
+  },
+  {
     name: 'activity-answer-more',
     silence: 'record of an activity',
     plays: 'the answer to a heartbeat has more fields, its id in upper case',

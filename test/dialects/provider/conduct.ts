@@ -54,6 +54,8 @@ export interface Conduct {
   /** Every so many requests it answers 429; 0: never. */
   readonly throttlesEvery: number;
   readonly retryAfter: string;
+  /** Whether the list of activities goes on to show what was released. */
+  readonly keepsReleased: boolean;
 }
 
 export const plainConduct: Conduct = {
@@ -84,4 +86,5 @@ export const plainConduct: Conduct = {
   unknownKeys: {},
   throttlesEvery: 0,
   retryAfter: '2',
+  keepsReleased: false,
 };

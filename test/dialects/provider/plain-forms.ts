@@ -1,6 +1,6 @@
 /** How records are shown when nothing odd is played. Dialects transform this (`../render.ts`). */
 import type { Conduct, Json } from './conduct.ts';
-import type { Registry, Service, Template, Volume } from './records.ts';
+import type { Activity, Registry, Service, Template, Volume } from './records.ts';
 
 export function serviceOf(service: Service, { stopShows, adds, brokenReason }: Conduct, nowMs: number): Json {
   const { id, name, state, revision, resources, region, geography, image, command, httpPort } = service;
@@ -63,11 +63,12 @@ export function registryOf(
   return { id, revision, repository, linkedServices, createdAt: createdAtMs, rotatedAt: rotatedAtMs };
 }
 
-export function activityOf([id, { name, registeredAtMs, beatenAtMs }]: [
+export function activityOf([id, { name, registeredAtMs, beatenAtMs, releasedAtMs }]: [
   string,
-  { name: string; registeredAtMs: number; beatenAtMs: number },
+  Activity,
 ]): Json {
-  return { id, name, registeredAt: registeredAtMs, lastHeartbeatAt: beatenAtMs };
+  const released = releasedAtMs === undefined ? {} : { releasedAt: releasedAtMs };
+  return { id, name, registeredAt: registeredAtMs, lastHeartbeatAt: beatenAtMs, ...released };
 }
 
 /** §2 "Account object": deleted ones are excluded. */

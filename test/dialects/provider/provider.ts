@@ -304,7 +304,9 @@ export class Provider {
     const id = body.id.toLowerCase();
     this.heartbeats.set(id, [...(this.heartbeats.get(id) ?? []), nowMs]);
     const before = service.activities.get(id);
-    if (body.release) service.activities.delete(id);
+    if (body.release && before && this.conduct.keepsReleased)
+      service.activities.set(id, { ...before, releasedAtMs: nowMs });
+    else if (body.release) service.activities.delete(id);
     else
       service.activities.set(id, {
         name: body.name,

@@ -31,8 +31,15 @@ export interface Service {
   readonly createdAtMs: number;
   /** What comes next, and when. */
   next: Next[];
-  activities: Map<string, { name: string; registeredAtMs: number; beatenAtMs: number }>;
+  activities: Map<string, Activity>;
   idleSinceMs: number;
+}
+
+export interface Activity {
+  readonly name: string;
+  readonly registeredAtMs: number;
+  readonly beatenAtMs: number;
+  readonly releasedAtMs?: number;
 }
 
 export interface Volume {
@@ -128,8 +135,8 @@ export class Records {
   *#idle(): Generator<Service> {
     for (const service of this.services.values()) {
       const { state, sleepAfterMinutes, next, activities, idleSinceMs } = service;
-      if (state !== 'running' || sleepAfterMinutes === null || next.length > 0 || activities.size > 0)
-        continue;
+      const isUsed = [...activities.values()].some(({ releasedAtMs }) => releasedAtMs === undefined);
+      if (state !== 'running' || sleepAfterMinutes === null || next.length > 0 || isUsed) continue;
       service.next.push({ atMs: idleSinceMs + sleepAfterMinutes * 60_000, state: 'sleeping' });
       yield service;
     }

@@ -516,6 +516,12 @@ describe('a list that does not show an activity whose request was refused', () =
     expect(world.keep().phase).toBe('spent');
   });
 
+  test('proves nothing when it keeps what was released, and shows it again as registered', async () => {
+    const world = await refusedAfterAnswer(409, [{ id: 'id-of-a', released: true }, { id: 'id-of-a' }]);
+    await world.clock.advance(seconds(1300));
+    expect(world.keep().phase).toBe('held');
+  });
+
   test.each([[{}], [{ name: 'a' }]])('proves nothing while %j in it may be it', async (unidentified) => {
     const world = await refusedAfterAnswer(409, [unidentified]);
     await world.clock.advance(seconds(1300));
