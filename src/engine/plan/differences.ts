@@ -119,6 +119,14 @@ export function fieldDigests(fields: readonly Field[], digestKey: DigestKey): Re
 /** The name under which the value of a field at creation is recorded. */
 const atCreation = (name: string) => `asked:${name}`;
 
+/** The digest of the field's value at creation, or when it was first in sync. */
+export function appliedAtCreation(
+  { applied }: Pick<ObjectRecord, 'applied'>,
+  name: string,
+): string | undefined {
+  return applied[atCreation(name)];
+}
+
 /**
  * The recorded digests, updated with those that are in place now. The values at creation stay, because
  * returning to them changes nothing.

@@ -75,6 +75,7 @@ export {
 export { leftIds, withLeft, withMissing, withoutLeft } from './left.ts';
 export { dataLossConfirmed, hasVanished, planLifecycle, proceed } from './lifecycle.ts';
 export {
+  appliedAtCreation,
   compareFields,
   fieldDigests,
   geographyField,

@@ -24,6 +24,7 @@ import { planService } from './plan.ts';
 import { activitiesWhileDraining } from './draining.ts';
 import { probation } from './remediation.ts';
 import { shedService } from './shedding.ts';
+import { storageMadeBy } from './storage.ts';
 import { rememberedOf } from './remembered.ts';
 import { keptRevisionDrift } from './revision-drift.ts';
 import {
@@ -99,7 +100,15 @@ export const containerService = defineKind<
   target: (look) => ({
     digests: serviceDigests(look),
     restartToken: look.object.spec.restartToken,
-    record: { kind: { ...look.record.kind, madeVolumeId: look.madeVolumeId, template: look.taken } },
+    record: {
+      kind: {
+        ...look.record.kind,
+        madeVolumeId: look.madeVolumeId,
+        // Of one that is not there, the request is a creation.
+        storageMade: present(look) ? look.record.kind.storageMade : storageMadeBy(look.object.spec),
+        template: look.taken,
+      },
+    },
     shownIn: (service) => shownService(look, service),
   }),
   remembers: rememberedOf,

@@ -14,7 +14,7 @@ import { withoutReleased } from './disruption.ts';
 import { newestReading } from './draining.ts';
 import type { ServiceInputs, TemplateView } from './inputs.ts';
 import { justRemediated } from './remediation.ts';
-import { ownsStorage, volumeMadeWith } from './storage.ts';
+import { ownsStorage, storageMadeWith, volumeMadeWith } from './storage.ts';
 import { resolveTemplate } from './template.ts';
 import { volumeFor } from './volume.ts';
 
@@ -75,6 +75,7 @@ export function serviceLook(view: ServiceView): ServiceLook {
       service,
       [...(snapshot?.volumes.values() ?? []), ...unidentified],
       (id) => store.recordOf(id) !== undefined,
+      storageMadeWith(spec, record, fleet.owner.digestKey),
     ),
     gates: view.gates({ region, geography, gpuCount: resources?.gpuCount ?? 0 }),
     driftBrake: view.driftBrake(),

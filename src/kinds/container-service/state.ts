@@ -8,6 +8,8 @@ const schema = z.object({
   pausedFor: z.enum(['VolumeExpansion', 'Budget']).optional(),
   /** The independent volume that was made together with the service and has no object of its own. */
   madeVolumeId: z.string().optional(),
+  /** The storage that was made with the service. Undefined: it was found, or an earlier version made it. */
+  storageMade: z.enum(['own', 'independent', 'none']).optional(),
   /**
    * Consecutive restarts by remediation: their number, the time of the last one (Unix milliseconds) and the generation of
    * the object.
@@ -37,7 +39,12 @@ export const serviceState: KindStateDeclaration<ServiceState> = {
     ...(id === undefined ? {} : { madeVolumeId: canonical(id) }),
   }),
   hasClaims: ({ madeVolumeId }) => madeVolumeId !== undefined,
-  withoutClaims: (state) => ({ ...state, madeVolumeId: undefined }),
+  // That it owns storage only asks for more consent, whoever wrote it.
+  withoutClaims: ({ storageMade, ...state }) => ({
+    ...state,
+    madeVolumeId: undefined,
+    storageMade: storageMade === 'own' ? storageMade : undefined,
+  }),
 };
 
 function isMap(value: unknown): boolean {

@@ -6,10 +6,14 @@
  * service's record keeps its id. When the service is created anew, because it is replaced or was deleted by somebody
  * else, it is attached to that volume again. A second, empty one would cost twice and hide the files. New storage is
  * created only when the spec requests other storage than before, or when a person accepts that the files are lost.
+ *
+ * Neither the volumes of the account nor the service have to show storage that a service owns (§2 gaps). So its record keeps that it was made. The
+ * document may request other storage by now, or none.
  */
 import type { wire } from '../../api/index.ts';
 import type { DigestKey } from '../../base/index.ts';
 import {
+  appliedAtCreation,
   dataLossConfirmed,
   isSameRegion,
   unusableReason,
@@ -121,41 +125,68 @@ function freeVolume(volume: wire.Volume, isDeleted: (user: string) => boolean = 
 
 const unusableStatuses: ReadonlySet<string> = new Set(['provisioning', 'expanding', 'deleting', 'error']);
 
+/** What a creation from this spec makes. */
+export function storageMadeBy({ storage }: ContainerServiceSpec): NonNullable<ServiceState['storageMade']> {
+  if (storage?.volumeGb === undefined) return 'none';
+  return storage.volumeMode === independent ? 'independent' : 'own';
+}
+
+/**
+ * The storage that the service was made with. Where that is not recorded, what its documents have asked for may be its own. Undefined: nobody
+ * knows of any.
+ */
+export function storageMadeWith(
+  { storage }: ContainerServiceSpec,
+  record: ObjectRecord<ServiceState>,
+  digestKey: DigestKey,
+): ServiceState['storageMade'] {
+  const asked = appliedAtCreation(record, 'storage');
+  const wasAsked = asked !== undefined && asked !== digestKey.digest(undefined);
+  return record.kind.storageMade ?? (wasAsked || storage?.volumeGb !== undefined ? 'own' : undefined);
+}
+
+type ShownVolume = wire.Volume | wire.Unidentified<wire.Volume>;
+
 /**
  * Whether deleting `service` destroys storage. The values of a volume's `mode` are not documented beyond
- * `independent`. So only a volume with that mode, or of a managed object, is known to stay.
+ * `independent`. So only a volume with that mode, or of a managed object, is known to stay. `made`: the storage that it was
+ * made with, which nothing has to show.
  */
 export function ownsStorage(
   spec: ContainerServiceSpec,
   service: wire.Service | undefined,
-  volumes: Iterable<wire.Volume | wire.Unidentified<wire.Volume>>,
+  volumes: Iterable<ShownVolume>,
   isManaged: (volumeId: string) => boolean,
+  made: ServiceState['storageMade'],
 ): boolean {
-  const { storage } = spec;
-  if (storage?.volumeGb !== undefined && storage.volumeMode !== 'independent') return true;
+  if (storageMadeBy(spec) === 'own') return true;
   if (!service) return false;
   const shown = [...volumes];
-  if (hasUnlistedStorage(spec, service, shown) && !isManaged(service.volumeId ?? '')) return true;
+  const isAttached = ({ id, serviceId }: ShownVolume) =>
+    serviceId === service.id || (id !== undefined && id === service.volumeId);
+  const isIndependent = shown.some((volume) => volume.mode === independent && isAttached(volume));
+  if (made === 'own' && !isIndependent) return true;
+  if (hasUnlistedStorage(spec, service, shown, made) && !isManaged(service.volumeId ?? '')) return true;
   // What we made has the storage that it was made with: volumes are attached at a creation only (§2).
-  const isFound = spec.adopt !== undefined;
+  const isFound = spec.adopt !== undefined || made === undefined;
   return shown.some((volume) => {
     const { id } = volume;
-    const isAttached = volume.serviceId === service.id || (id !== undefined && id === service.volumeId);
-    const mayBe = isAttached || (isFound && hidesAttachment(volume));
-    return mayBe && volume.mode !== 'independent' && (id === undefined || !isManaged(id));
+    const mayBe = isAttached(volume) || (isFound && hidesAttachment(volume));
+    return mayBe && volume.mode !== independent && (id === undefined || !isManaged(id));
   });
 }
 
 /**
- * It was adopted, and shows storage that is not among the volumes: where these are the independent ones, it is the service's own. One that
- * we made has the storage that it was made with.
+ * It shows storage that is not among the volumes: where these are the independent ones, it is the service's own. One that was made with
+ * independent storage has that.
  */
 function hasUnlistedStorage(
-  { adopt, storage }: ContainerServiceSpec,
+  { storage }: ContainerServiceSpec,
   { volumeId }: wire.Service,
-  volumes: readonly (wire.Volume | wire.Unidentified<wire.Volume>)[],
+  volumes: readonly ShownVolume[],
+  made: ServiceState['storageMade'],
 ): boolean {
-  if (!adopt || !volumeId || volumeId === storage?.volumeId?.toLowerCase()) return false;
+  if (!volumeId || volumeId === storage?.volumeId?.toLowerCase() || made === 'independent') return false;
   return !volumes.some(({ id }) => id === volumeId);
 }
 

@@ -5,6 +5,8 @@ import {
   keptVolume,
   namedVolume,
   ownsStorage,
+  storageMadeBy,
+  storageMadeWith,
   volumeMadeWith,
 } from '../../../../src/kinds/container-service/storage.ts';
 import { serviceDigests } from '../../../../src/kinds/container-service/fields.ts';
@@ -26,6 +28,8 @@ import {
   volumeInputs,
 } from '../../../support/plan.ts';
 
+type Made = Parameters<typeof ownsStorage>[4];
+
 // COVERAGE 36, 51
 const otherId = '33333333-3333-4333-8333-333333333333';
 
@@ -33,18 +37,24 @@ describe('a service owns storage', () => {
   const service = aService({});
   const attached = (mode: string | null | undefined) => [aVolume({ serviceId: service.id, mode })];
   const nobody = () => false;
+  const owned = (
+    spec: Parameters<typeof ownsStorage>[0],
+    of: Parameters<typeof ownsStorage>[1],
+    volumes: Parameters<typeof ownsStorage>[2],
+    { made, isManaged = nobody }: { made?: Made; isManaged?: (id: string) => boolean } = {},
+  ) => ownsStorage(spec, of, volumes, isManaged, made);
 
   test.each(['service', 'something-new', null, undefined])('when its volume says mode %s', (mode) => {
-    expect(ownsStorage(aSpec(), service, attached(mode), nobody)).toBe(true);
+    expect(owned(aSpec(), service, attached(mode), { made: 'none' })).toBe(true);
   });
 
   test('and none when the volume is independent, or an object of ours', () => {
-    expect(ownsStorage(aSpec(), service, attached('independent'), nobody)).toBe(false);
-    expect(ownsStorage(aSpec(), service, attached(undefined), () => true)).toBe(false);
-    expect(ownsStorage(aSpec(), service, [aVolume({ mode: 'service' })], nobody)).toBe(false);
+    expect(owned(aSpec(), service, attached('independent'))).toBe(false);
+    expect(owned(aSpec(), service, attached(undefined), { isManaged: () => true })).toBe(false);
+    expect(owned(aSpec(), service, [aVolume({ mode: 'service' })])).toBe(false);
   });
 
-  test('maybe, when it was adopted and whose storage another volume is could not be read', () => {
+  test('maybe, when it was found and whose storage another volume is could not be read', () => {
     const hidden = {
       field: 'serviceId',
       found: 'a number: 9',
@@ -52,26 +62,69 @@ describe('a service owns storage', () => {
       decides: true,
     };
     const odd = { ...aVolume({ id: otherId, mode: 'service' }), serviceId: undefined, unreadable: [hidden] };
-    expect(ownsStorage(aSpec({ adopt: { id: service.id } }), service, [odd], nobody)).toBe(true);
+    expect(owned(aSpec({ adopt: { id: service.id } }), service, [odd], { made: 'none' })).toBe(true);
+    expect(owned(aSpec(), service, [odd])).toBe(true);
     // One that we made has the storage that it was made with.
-    expect(ownsStorage(aSpec(), service, [odd], nobody)).toBe(false);
+    expect(owned(aSpec(), service, [odd], { made: 'none' })).toBe(false);
   });
 
-  test('when it was adopted, and the volume that it shows is not among those of the account', () => {
+  test('when the volume that it shows is not among those of the account', () => {
     const spec = aSpec({ adopt: { id: service.id } });
     const attachedTo = aService({ volumeId: otherId });
     const listed = aVolume({ id: otherId, mode: 'independent' });
-    expect(ownsStorage(spec, attachedTo, [aVolume({})], nobody)).toBe(true);
-    expect(ownsStorage(spec, attachedTo, [listed], nobody)).toBe(false);
-    expect(ownsStorage(spec, attachedTo, [], () => true)).toBe(false);
-    expect(ownsStorage({ ...spec, storage: { volumeId: otherId } }, attachedTo, [], nobody)).toBe(false);
-    expect(ownsStorage(aSpec(), attachedTo, [], nobody)).toBe(false);
+    for (const given of [spec, aSpec()]) {
+      expect(owned(given, attachedTo, [aVolume({})])).toBe(true);
+      expect(owned(given, attachedTo, [aVolume({})], { made: 'none' })).toBe(true);
+      expect(owned(given, attachedTo, [aVolume({})], { made: 'independent' })).toBe(false);
+      expect(owned(given, attachedTo, [listed])).toBe(false);
+      expect(owned(given, attachedTo, [], { isManaged: () => true })).toBe(false);
+      expect(owned({ ...given, storage: { volumeId: otherId } }, attachedTo, [])).toBe(false);
+    }
   });
 
   test('when it was created with storage that is not independent, seen or not', () => {
-    expect(ownsStorage(aSpec({ storage: { volumeGb: 10 } }), undefined, [], nobody)).toBe(true);
+    expect(owned(aSpec({ storage: { volumeGb: 10 } }), undefined, [])).toBe(true);
     const independent = aSpec({ storage: { volumeGb: 10, volumeMode: 'independent' } });
-    expect(ownsStorage(independent, undefined, [], nobody)).toBe(false);
+    expect(owned(independent, undefined, [])).toBe(false);
+    expect(owned(independent, service, [], { made: 'own' })).toBe(true);
+    expect(owned(aSpec(), service, [aVolume({})], { made: 'own' })).toBe(true);
+    expect(owned(aSpec(), undefined, [], { made: 'own' })).toBe(false);
+  });
+
+  test('unless the volume that was made with it is shown as independent', () => {
+    expect(owned(aSpec(), service, attached('independent'), { made: 'own' })).toBe(false);
+    const showing = aService({ volumeId: otherId });
+    const listed = aVolume({ id: otherId, serviceId: undefined, mode: 'independent' });
+    expect(owned(aSpec(), showing, [listed], { made: 'own' })).toBe(false);
+  });
+});
+
+describe('the storage that a service was made with', () => {
+  const independent = { volumeGb: 10, volumeMode: 'independent' };
+  const made = (spec = aSpec(), applied = {}, kind = {}) =>
+    storageMadeWith(spec, aRecord(serviceKey, { applied, kind }), owner.digestKey);
+  const appliedOf = (storage: object | undefined) =>
+    serviceDigests(serviceInputs({ spec: aSpec({ storage }) }));
+
+  test('is what its creation made, whatever its document requests by now', () => {
+    expect(storageMadeBy(aSpec())).toBe('none');
+    expect(storageMadeBy(aSpec({ storage: { volumeId: otherId } }))).toBe('none');
+    expect(storageMadeBy(aSpec({ storage: { volumeGb: 10 } }))).toBe('own');
+    expect(storageMadeBy(aSpec({ storage: independent }))).toBe('independent');
+    expect(made(aSpec({ storage: { volumeGb: 10 } }), {}, { storageMade: 'none' })).toBe('none');
+    expect(made(aSpec(), {}, { storageMade: 'own' })).toBe('own');
+  });
+
+  test('may be its own if a document asked for any, where an earlier version or somebody else made it', () => {
+    expect(made(aSpec(), appliedOf({ volumeGb: 10 }))).toBe('own');
+    expect(made(aSpec(), appliedOf(independent))).toBe('own');
+    expect(made(aSpec({ storage: independent }))).toBe('own');
+  });
+
+  test('is not known to be any if no document asked for it', () => {
+    expect(made()).toBeUndefined();
+    expect(made(aSpec(), appliedOf(undefined))).toBeUndefined();
+    expect(made(aSpec({ storage: { volumeId: otherId } }), appliedOf({ volumeId: otherId }))).toBeUndefined();
   });
 });
 
