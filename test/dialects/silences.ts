@@ -38,7 +38,7 @@ const service = {
     section: '§2 Service',
     stated: '"names of environment variables (values are not returned)"; neither key nor type',
     accepted:
-      '`environmentNames`, `environment`, `environmentVariables`, `envNames`, `env`; a list of texts or of objects with a `name`, or a map by name, in any order; one text with commas between; not shown at all. Variables that the provider adds to everything are no drift',
+      '`environmentNames`, `environment`, `environmentVariables`, `envNames`, `env`; a list of texts or of objects with a `name`, or a map by name, in any order; one text with commas between; not shown at all; an empty list before the service runs. Variables that the provider adds to everything are no drift',
     refused: "a form in which Fleetkeeper's own mark is visible and can't be read: `AnswerUnreadable`",
   },
   'service command': {

@@ -51,7 +51,7 @@ const remote: RemoteThings<ContainerServiceSpec, Service, ServiceLook> = {
   held: heldServices,
   /** Not by its marks, where they can be read, and else not by its name. */
   couldBe(entry, subject) {
-    if (entry.environmentNames) {
+    if (showsVariables(entry)) {
       const own = serviceMarks.own({ owner: subject.fleet.owner, record: subject.record });
       return serviceMarks.of({ ...entry, id: '' }).includes(own);
     }
@@ -70,12 +70,22 @@ const remote: RemoteThings<ContainerServiceSpec, Service, ServiceLook> = {
 
 /** Its variables are not shown, and its name does not tell that it is another one. */
 function mayHideMarks(
-  { environmentNames, name }: Service | wire.Unidentified<Service>,
+  value: Service | wire.Unidentified<Service>,
   { object }: Subject<ContainerServiceSpec>,
 ): boolean {
-  if (environmentNames) return false;
+  if (showsVariables(value)) return false;
+  const { name } = value;
   const own = remoteName('ContainerService', object.name, object.spec);
   return name === undefined || name.toLowerCase() === own.toLowerCase();
+}
+
+/**
+ * Everything that we create has a variable: its mark. An API may show none of a service before it runs (§2 gaps). One that runs, or did before
+ * it fell asleep, and shows none, has none.
+ */
+function showsVariables({ environmentNames, state }: Service | wire.Unidentified<Service>): boolean {
+  if (!environmentNames) return false;
+  return environmentNames.length > 0 || state === 'running' || state === 'sleeping';
 }
 
 function present({ observation }: ServiceLook): Service | undefined {

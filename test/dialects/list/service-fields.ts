@@ -229,6 +229,12 @@ const environments: readonly Dialect[] = [
     ...service(without('environmentNames')),
   },
   {
+    name: 'environment-once-running',
+    silence: 'names of environment variables',
+    plays: 'an empty list until the service runs, after each launch',
+    conduct: { namesOnceRunning: true },
+  },
+  {
     name: 'environment-sorted',
     silence: 'names of environment variables',
     plays: 'backwards, each twice',

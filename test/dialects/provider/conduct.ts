@@ -37,6 +37,8 @@ export interface Conduct {
   readonly readLagMs: number;
   /** Variables that it adds to every environment; `fromMs`: from then on. */
   readonly adds: { readonly names: readonly string[]; readonly fromMs: number };
+  /** No names of variables are shown while a service is launched. */
+  readonly namesOnceRunning: boolean;
   /** What it makes of what it accepts. */
   readonly storesImage: (image: string) => string;
   readonly storesName: (name: string) => string;
@@ -74,6 +76,7 @@ export const plainConduct: Conduct = {
   listLagMs: 0,
   readLagMs: 0,
   adds: { names: [], fromMs: 0 },
+  namesOnceRunning: false,
   storesImage: (image) => image,
   storesName: (name) => name,
   storesRepository: (repository) => repository,

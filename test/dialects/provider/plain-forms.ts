@@ -2,7 +2,8 @@
 import type { Conduct, Json } from './conduct.ts';
 import type { Activity, Registry, Service, Template, Volume } from './records.ts';
 
-export function serviceOf(service: Service, { stopShows, adds, brokenReason }: Conduct, nowMs: number): Json {
+export function serviceOf(service: Service, conduct: Conduct, nowMs: number): Json {
+  const { stopShows, adds, brokenReason, namesOnceRunning } = conduct;
   const { id, name, state, revision, resources, region, geography, image, command, httpPort } = service;
   const { environment, volumeId, sleepAfterMinutes, createdAtMs } = service;
   const isUp = state === 'running';
@@ -19,7 +20,10 @@ export function serviceOf(service: Service, { stopShows, adds, brokenReason }: C
     command,
     httpPort,
     endpoint: isUp && httpPort !== null ? `https://${name}.apps.provider.example` : null,
-    environmentNames: [...Object.keys(environment), ...added.filter((each) => !(each in environment))],
+    environmentNames:
+      namesOnceRunning && (state === 'queued' || state === 'provisioning')
+        ? []
+        : [...Object.keys(environment), ...added.filter((each) => !(each in environment))],
     volumeId,
     sleepAfterMinutes,
     hourlyMicros: isUp ? 120_000 : 0,

@@ -39,6 +39,10 @@ interface Habits {
   readonly keys?: 'honoured' | 'ignored';
   /** No names of variables are shown, so no mark is. */
   readonly hidesNames?: true;
+  /** What the account and reads by id show in another way, some time after its effect. */
+  readonly shownAs?: (ageMs: number) => object;
+  /** Services of somebody else, some time after the start. */
+  readonly others?: (sinceMs: number) => Record<string, unknown>[];
   /** What is answered in place of anything else, and nothing happens; by how many requests came before. */
   readonly refuses?: (count: number) => Answer | undefined;
 }
@@ -55,9 +59,12 @@ class Provider {
     this.#api = api;
     this.#clock = clock;
     this.#habits = habits;
+    const { shownAs = () => ({}), others = () => [] } = habits;
+    const startMs = this.#nowMs;
     api.on['POST /api/services'] = (asked) => this.#create(asked);
     api.on['GET /api/account'] = () => {
-      api.services = this.shown.map(({ shown }) => shown);
+      const made = this.shown.map(({ shown, atMs }) => ({ ...shown, ...shownAs(this.#nowMs - atMs) }));
+      api.services = [...made, ...others(this.#nowMs - startMs)];
       return undefined;
     };
   }
@@ -345,6 +352,78 @@ test('where marks are hidden, a creation without an answer is not made again whe
   const conditions = fleet.store.record(web)?.status?.conditions ?? [];
   expect(conditions.find(({ type }) => type === 'Stalled')).toMatchObject({ status: 'True' });
 });
+
+/** The first one has no answer. */
+const unanswered: Habits = { keys: 'ignored', lostAfterMs: (count) => (count === 0 ? 0 : undefined) };
+const notYetRun = { state: 'provisioning', environmentNames: [] };
+
+test('what a creation without an answer made, and shows no variables before it runs, is not created again', async () => {
+  const { fleet, provider } = await fleetBefore({
+    ...unanswered,
+    shownAs: (ageMs) => (ageMs < 4 * minuteMs ? notYetRun : {}),
+  });
+  await advance(fleet, provider, 3 * minuteMs);
+  expect([provider.sent.length, readyReason(fleet, web)]).toEqual([1, 'OutcomeUnknown']);
+  await advance(fleet, provider, 20 * minuteMs);
+  expect([provider.sent.length, readyReason(fleet, web)]).toEqual([1, 'Running']);
+  expect(fleet.store.record(web)?.externalId).toBe(provider.alive[0]?.shown['id']);
+});
+
+test('the next process does not take what a creation without an answer made for what was there before', async () => {
+  const first = await fleetBefore({ ...unanswered, shownAs: () => notYetRun });
+  await advance(first.fleet, first.provider, 2000);
+  const { store } = first.fleet;
+  await first.fleet.manager.stop();
+  const [made] = first.provider.alive;
+  const second = await fleetBefore(
+    {
+      ...unanswered,
+      others: (sinceMs) => [{ ...made?.shown, ...(sinceMs < 4 * minuteMs ? notYetRun : {}) }],
+    },
+    { store },
+  );
+  await advance(second.fleet, second.provider, 20 * minuteMs);
+  expect(second.provider.sent).toEqual([]);
+  expect(store.record(web)?.externalId).toBe(made?.shown['id']);
+});
+
+test.each(['error', 'paused', 'queued'])(
+  'where what a creation without an answer made shows no variables, and is %s, a person is asked',
+  async (state) => {
+    const shownAs = () => ({ state, environmentNames: [] });
+    const { fleet, provider } = await fleetBefore({ ...unanswered, shownAs });
+    await advance(fleet, provider, 20 * minuteMs);
+    expect([provider.sent.length, readyReason(fleet, web)]).toEqual([1, 'OutcomeUnknown']);
+    const conditions = fleet.store.record(web)?.status?.conditions ?? [];
+    expect(conditions.find(({ type }) => type === 'Stalled')).toMatchObject({ status: 'True' });
+  },
+);
+
+test.each([
+  ['comes to run', (sinceMs: number) => (sinceMs < 2000 ? [] : [sinceMs < 4 * minuteMs ? notYetRun : {}])],
+  ['runs', (sinceMs: number) => (sinceMs < 2000 ? [] : [{}])],
+  ['was there before', () => [notYetRun]],
+  ['was there before, and is paused', () => [{ state: 'paused' }]],
+])(
+  'a service of somebody else that has the same name, no variables, and %s, is neither taken nor deleted',
+  async (_what, others) => {
+    const theirId = '00000000-0000-4000-8000-000000000900';
+    const { fleet, provider } = await fleetBefore({
+      effectAfterMs: (count) => (count === 0 ? Number.POSITIVE_INFINITY : 0),
+      lostAfterMs: (count) => (count === 0 ? 0 : undefined),
+      others: (sinceMs) => others(sinceMs).map((more) => shownService({ id: theirId, ...more })),
+    });
+    await advance(fleet, provider, 20 * minuteMs);
+    expect(new Set(provider.sent.map(({ key }) => key)).size).toBe(1);
+    expect([provider.sent.length, readyReason(fleet, web)]).toEqual([2, 'Running']);
+    expect(fleet.store.record(web)?.externalId).toBe(provider.alive[0]?.shown['id']);
+    fleet.tell(files(undefined));
+    await advance(fleet, provider, 5 * minuteMs);
+    expect(provider.alive).toEqual([]);
+    const touched = fleet.api.asked.filter(({ what }) => !what.startsWith('GET') && what.includes(theirId));
+    expect(touched).toEqual([]);
+  },
+);
 
 test('a repetition may be as late as the first one: the window begins anew with it', async () => {
   const { fleet, provider } = await fleetBefore({
