@@ -164,15 +164,14 @@ export function ownsStorage(
   const shown = [...volumes];
   const isAttached = ({ id, serviceId }: ShownVolume) =>
     serviceId === service.id || (id !== undefined && id === service.volumeId);
-  const isIndependent = shown.some((volume) => volume.mode === independent && isAttached(volume));
-  if (made === 'own' && !isIndependent) return true;
+  const isKept = ({ id, mode }: ShownVolume) => mode === independent || (id !== undefined && isManaged(id));
+  if (made === 'own' && !shown.some((volume) => isKept(volume) && isAttached(volume))) return true;
   if (hasUnlistedStorage(spec, service, shown, made) && !isManaged(service.volumeId ?? '')) return true;
   // What we made has the storage that it was made with: volumes are attached at a creation only (§2).
   const isFound = spec.adopt !== undefined || made === undefined;
   return shown.some((volume) => {
-    const { id } = volume;
     const mayBe = isAttached(volume) || (isFound && hidesAttachment(volume));
-    return mayBe && volume.mode !== independent && (id === undefined || !isManaged(id));
+    return mayBe && !isKept(volume);
   });
 }
 
