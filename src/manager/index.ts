@@ -9,6 +9,7 @@ export type { ManagerOptions } from './manager-options.ts';
 export { leaseName } from './divisions.ts';
 export * from './operator.ts';
 export * from './preview.ts';
+export type * from './plan-costs.ts';
 export type * from './plan-trouble.ts';
 export * from './health.ts';
 export * from './impairments.ts';

@@ -3,7 +3,7 @@ import type { BudgetNow, PassResult } from '../engine/index.ts';
 import { clampedMicros, increasesOf, reached, type Plan, type Step } from '../engine/plan/index.ts';
 import { entryOf } from '../reasons/index.ts';
 import { parseObjectKey, type ObjectKey } from '../resources/index.ts';
-import type { PlanBudget } from './preview.ts';
+import type { PlanBudget } from './plan-costs.ts';
 
 /** A budget at the time of the plan. */
 export type ObservedBudget = BudgetNow;

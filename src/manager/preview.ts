@@ -3,10 +3,8 @@ import { actions, type Verb } from '../actions/index.ts';
 import { rfc3339 } from '../base/index.ts';
 import type { DesiredSnapshot } from '../desired/index.ts';
 import {
-  clampedMicros,
   variableChanges,
   type Arrange,
-  type Cost,
   type Difference,
   type Plan,
   type Step,
@@ -17,6 +15,7 @@ import {
 import { entryOf, type Reason } from '../reasons/index.ts';
 import type { PassResult } from '../engine/index.ts';
 import { planBudgets, type ObservedBudget } from './plan-budgets.ts';
+import { changeCost, totalCost, type ChangeCost, type PlanCost } from './plan-costs.ts';
 import { replicaCounts, type ReplicaCounts } from './replica-counts.ts';
 import {
   shownDuplicate,
@@ -65,42 +64,6 @@ export interface Change extends ObjectName {
   readonly destroysData?: true;
   /** Of a ServiceFleet: what becomes of its replicas. */
   readonly replicas?: readonly OwnedChange[];
-}
-
-/** Micro-USD per hour. */
-export interface ChangeCost {
-  readonly beforeMicros: number;
-  readonly afterMicros: number;
-  readonly deltaMicros: number;
-  /** Where the amounts come from (docs/concepts/money.md, "Prices"). With `unknown` they are too small. */
-  readonly basis: Cost['basis'];
-}
-
-/** Of all changes together, without those that are held. */
-export interface PlanCost {
-  readonly currency: 'USD';
-  /** The cost of everything in the accounts, including unmanaged things. */
-  readonly nowHourlyMicros: number;
-  readonly thenHourlyMicros: number;
-  readonly deltaHourlyMicros: number;
-  /** Changes with an unknown cost. */
-  readonly unpriced: number;
-  /** Changes with a cost, known or unknown. */
-  readonly changes: number;
-  /** Of Budgets. Absent without any. */
-  readonly budgets?: readonly PlanBudget[];
-}
-
-export interface PlanBudget {
-  readonly namespace: string;
-  readonly name: string;
-  readonly limit: string;
-  readonly limitMicros: number;
-  readonly nowMicros: number;
-  readonly thenMicros: number;
-  readonly verdict: 'ok' | 'near' | 'exceeded';
-  /** Objects (`Kind/namespace/name`) that will wait for it. */
-  readonly waiting: readonly ObjectKey[];
 }
 
 export interface ShownDifference {
@@ -327,30 +290,6 @@ function arranged(
 function variablesOf(differences: readonly Difference[]): { variables?: VariableChanges } {
   const variables = variableChanges(differences);
   return variables ? { variables } : {};
-}
-
-function changeCost({ beforeMicros, afterMicros, basis }: Cost): ChangeCost {
-  return {
-    beforeMicros: clampedMicros(beforeMicros),
-    afterMicros: clampedMicros(afterMicros),
-    deltaMicros: clampedMicros(afterMicros - beforeMicros),
-    basis,
-  };
-}
-
-function totalCost(changes: readonly Change[], burnMicros: bigint, budgets: readonly PlanBudget[]): PlanCost {
-  const costs = changes.flatMap(({ cost }) => cost ?? []);
-  const delta = costs.reduce((sum, { deltaMicros }) => sum + BigInt(deltaMicros), 0n);
-  const then = burnMicros + delta;
-  return {
-    currency: 'USD',
-    nowHourlyMicros: clampedMicros(burnMicros),
-    thenHourlyMicros: clampedMicros(then > 0n ? then : 0n),
-    deltaHourlyMicros: clampedMicros(delta),
-    unpriced: costs.filter(({ basis }) => basis === 'unknown').length,
-    changes: costs.length,
-    ...(budgets.length === 0 ? {} : { budgets }),
-  };
 }
 
 /** `deletionPolicy: Retain`. */
