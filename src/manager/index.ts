@@ -10,6 +10,7 @@ export { leaseName } from './divisions.ts';
 export * from './operator.ts';
 export * from './preview.ts';
 export type * from './plan-costs.ts';
+export type { WaitingCost } from './waiting-costs.ts';
 export type * from './plan-trouble.ts';
 export * from './health.ts';
 export * from './impairments.ts';

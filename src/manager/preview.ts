@@ -10,7 +10,6 @@ import {
   type Step,
   type VariableChanges,
   type OwnedChange,
-  type Wait,
 } from '../engine/plan/index.ts';
 import { entryOf, type Reason } from '../reasons/index.ts';
 import type { PassResult } from '../engine/index.ts';
@@ -25,6 +24,7 @@ import {
   type ShownProblem,
   type UnreadAccount,
 } from './plan-trouble.ts';
+import { endsInPlan, waitingCosts, type WaitingCost } from './waiting-costs.ts';
 import { annotations, parseObjectKey, type ObjectKey } from '../resources/index.ts';
 
 /**
@@ -140,6 +140,8 @@ export interface FleetPlan extends BesideDocuments {
   readonly problems: readonly ShownProblem[];
   readonly unreadAccounts: readonly UnreadAccount[];
   readonly cost: PlanCost;
+  /** What waits and may cost more when it continues, beside `cost`. Absent without any. */
+  readonly waitingCosts?: readonly WaitingCost[];
   readonly summary: {
     readonly create: number;
     readonly update: number;
@@ -227,6 +229,7 @@ export function summarise(
     problems: snapshot.problems.map(shownProblem),
     unreadAccounts: [],
     cost: totalCost(changes, burnMicros, planBudgets(observedBudgets, results)),
+    ...waitingCosts(results, snapshot.objects, stuck),
     summary: {
       ...countsOf(changes),
       ...replicaCounts(changes),
@@ -238,11 +241,6 @@ export function summarise(
       problems: snapshot.problems.length,
     },
   };
-}
-
-/** Other changes of the plan end the wait, so its steps are done. */
-function endsInPlan({ reason, steps: [first] }: Wait): boolean {
-  return first !== undefined && (first.after !== undefined || entryOf(reason).inPlan === 'change');
 }
 
 function countsOf(changes: readonly Change[]): Readonly<Record<ChangeGroup, number>> {

@@ -2,11 +2,20 @@
 import { expect, onTestFinished, test } from 'vitest';
 import { apiVersion } from '../../src/resources/index.ts';
 import { apiKey, ControlPlane } from '../support/processes/control-plane.ts';
-import { account, createFleet, service, testOnClock, type Json } from '../support/processes/fleet.ts';
+import {
+  account,
+  createFleet,
+  service,
+  testInFolder,
+  testOnClock,
+  type Json,
+} from '../support/processes/fleet.ts';
 import { fleetOf } from '../support/processes/replicas.ts';
 import { eventually, fleetkeeper, launch, nowMs, temporaryFolder } from '../support/processes/processes.ts';
 
 const each = 13_500;
+/** Those of the services of these tests. */
+const prices = [{ region: 'standard', gpuHourMicros: 0, cpuHourMicros: 12_000, memoryGbHourMicros: 1500 }];
 const hourMs = 3_600_000;
 const accounts = `accounts: [{name: acme, email: a@b.example, balanceMicros: 1000000000, apiKeys: [${apiKey}]}]`;
 
@@ -105,12 +114,40 @@ test('a plan of a service that is not to run has its stop, and costs nothing in 
   expect(held.plan.cost).toMatchObject({ deltaHourlyMicros: 0 });
 });
 
+testInFolder(
+  'what waits counts for --max-cost-increase, since an apply does it when the wait is over',
+  async () => {
+    const { plane, fleet } = await world();
+    await fleet.write('account.yaml', account(plane.url, { prices }));
+    await fleet.write('web.yaml', [service('web')]);
+    expect((await fleet.apply()).code).toBe(0);
+    const { id } = await plane.service('web');
+    const activity = { id: '5f0f1c1e-0000-4000-8000-000000000001', name: 'epoch 7' };
+    await plane.call('POST', `/api/services/${id}/activity`, activity);
+    await fleet.write('web.yaml', [service('web', { resources: { cpu: 2, memoryGb: 1 } })]);
+    const limited = (usd: string) => fleet.plan('--max-cost-increase', usd);
+    const { plan, code, stderr } = await limited('0.001');
+    expect(plan.held).toMatchObject([{ name: 'web', reason: 'Protected', actions: ['resize'] }]);
+    expect(plan.cost).toMatchObject({ deltaHourlyMicros: 0 });
+    expect(plan.waitingCosts).toMatchObject([
+      { name: 'web', reason: 'Protected', cost: { deltaMicros: 12_000 } },
+    ]);
+    const problem =
+      'the plan costs $0.0120/h more once what waits continues (ContainerService default/web: Protected)';
+    expect([code, stderr]).toEqual([4, expect.stringContaining(problem)]);
+    expect((await limited('0.012')).code).toBe(2);
+    const applied = await fleet.apply('--max-cost-increase', '0.001', '--timeout', '5s');
+    expect([applied.code, applied.stderr]).toEqual([4, expect.stringContaining('nothing is changed')]);
+    expect((await plane.service('web')).resources).toMatchObject({ cpu: 1 });
+  },
+);
+
 test('a declared price that is higher than what runs shows counts for what is to be made', async () => {
   const { plane, fleet } = await world();
   await fleet.write('web.yaml', [service('a')]);
   expect((await fleet.apply()).code).toBe(0);
-  const prices = [{ region: 'standard', gpuHourMicros: 0, cpuHourMicros: 30_000, memoryGbHourMicros: 1500 }];
-  await fleet.write('account.yaml', account(plane.url, { prices }));
+  const higher = [{ region: 'standard', gpuHourMicros: 0, cpuHourMicros: 30_000, memoryGbHourMicros: 1500 }];
+  await fleet.write('account.yaml', account(plane.url, { prices: higher }));
   const limits = { hourlyMicros: 40_000 };
   await fleet.write('budget.yaml', [
     { apiVersion, kind: 'Budget', metadata: { name: 'all' }, spec: { namespace: true, limits } },

@@ -231,6 +231,12 @@ export const planSchema = z.object({
       'Accounts that could not be read. Their objects are among `unclear`, or `held` if a person has to accept something.',
     ),
   cost: total,
+  waitingCosts: z
+    .array(z.object({ ...named, reason: text, cost }))
+    .optional()
+    .describe(
+      'What waits and costs more when it continues, or may. `cost` does not have it; `--max-cost-increase` counts it.',
+    ),
   summary,
   overlay: z
     .object({

@@ -191,4 +191,6 @@ test('what the balance does not bear is shown as waiting, and what does fit is n
     ['BalanceTooLow', ['create']],
     ['BalanceTooLow', ['create']],
   ]);
+  const waiting = { reason: 'BalanceTooLow', cost: { deltaMicros: price, basis: 'declared' } };
+  expect(plan.waitingCosts).toMatchObject([waiting, waiting]);
 });
