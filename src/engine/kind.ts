@@ -232,6 +232,7 @@ export interface OwnedObject {
 export interface Previewed {
   readonly cost: Arrange['cost'] | undefined;
   readonly owned: Arrange['owned'] | undefined;
+  readonly destroysData?: true;
 }
 
 /** The account to work in, or what is wrong with it. Neither for an object that needs none. */

@@ -269,8 +269,9 @@ export class Pass {
 
   /** With what only a preview shows. */
   previewed(plan: Arrange): Arrange {
-    const { cost, owned } = this.kind.previewed?.(this.#currentLook(), plan) ?? {};
-    return { ...plan, ...(cost ? { cost } : {}), ...(owned && owned.length > 0 ? { owned } : {}) };
+    const { cost, owned = [], destroysData } = this.kind.previewed?.(this.#currentLook(), plan) ?? {};
+    const shown = { ...plan, ...(cost ? { cost } : {}), ...(owned.length > 0 ? { owned } : {}) };
+    return destroysData ? { ...shown, destroysData } : shown;
   }
 
   /** The steps that follow those of the plan in later passes. */

@@ -108,10 +108,11 @@ function policyStep({ action, reason, disruptive, destroysData, differences }: S
   };
 }
 
-function rosterStep({ reason, differences, owned = [] }: Arrange, action: string): PolicyStep {
+function rosterStep(plan: Arrange, action: string): PolicyStep {
+  const { reason, differences, owned = [], destroysData = false } = plan;
   const disruptive = owned.some((replica) => replica.action !== 'create' && replica.action !== 'leave');
   const fields = differences.map(({ path }) => path);
-  return { action, reason, disruptive, destroysData: false, drift: false, fields };
+  return { action, reason, disruptive, destroysData, drift: false, fields };
 }
 
 /** Of steps that follow each other. */

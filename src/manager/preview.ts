@@ -278,11 +278,19 @@ function change(key: ObjectKey, step: Step): Change {
 
 function arranged(
   key: ObjectKey,
-  { reason, differences, cost, owned }: Arrange,
+  { reason, differences, cost, owned, destroysData }: Arrange,
   action: ChangeAction,
 ): Change {
-  const about = { ...parseObjectKey(key), action, reason, drift: false, differences: differences.map(shown) };
-  return { ...about, ...(cost ? { cost: changeCost(cost) } : {}), ...(owned ? { replicas: owned } : {}) };
+  return {
+    ...parseObjectKey(key),
+    action,
+    reason,
+    drift: false,
+    differences: differences.map(shown),
+    ...(cost ? { cost: changeCost(cost) } : {}),
+    ...(destroysData ? { destroysData } : {}),
+    ...(owned ? { replicas: owned } : {}),
+  };
 }
 
 function variablesOf(differences: readonly Difference[]): { variables?: VariableChanges } {

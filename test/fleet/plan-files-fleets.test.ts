@@ -55,6 +55,25 @@ testInFolder('a fleet is created, scaled, rolled out and rolled back, each as it
   expect([removed.code, removed.sent.length, await images(world)]).toEqual([0, 3, []]);
 });
 
+testInFolder(
+  'another template and fewer replicas in one edit are in the plan with all that leaves',
+  async () => {
+    const world = await PlanFileWorld.open();
+    await planned(world, { replicas: 5 });
+    expect((await world.apply()).code).toBe(0);
+    expect(await planned(world, { template: second })).toEqual({
+      'ServiceFleet/llm': ['update 3', 'drain 2', 'then return 3'],
+    });
+    const { plan } = await world.fleet.plan();
+    expect(plan.changes).toMatchObject([{ action: 'update', cost: { deltaMicros: -2 * 13_500 } }]);
+    expect(plan.changes[0].differences).toContainEqual({ path: 'replicas', desired: 3, observed: 5 });
+    expect(plan.changes[0].replicas).toContainEqual({ name: 'llm-4', action: 'delete' });
+    expect(plan.summary.replicas).toEqual({ create: 0, update: 3, replace: 0, delete: 2 });
+    const { code } = await world.apply();
+    expect([code, await images(world)]).toEqual([0, ['llm-0 2', 'llm-1 2', 'llm-2 2']]);
+  },
+);
+
 testInFolder('a revision that fails gets the replicas back, as the file says', async () => {
   const world = await PlanFileWorld.open();
   await planned(world, {});

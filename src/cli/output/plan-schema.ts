@@ -63,7 +63,10 @@ const change = z.object({
   disruptive: z.literal(true).optional().describe('It may interrupt what runs in the service.'),
   overrides: text.optional().describe('The protection that it overrides.'),
   after: z.array(text).optional().describe('Tasks that this plan releases. The change follows then.'),
-  destroysData: z.literal(true).optional().describe('Data is deleted with the thing.'),
+  destroysData: z
+    .literal(true)
+    .optional()
+    .describe('Data is deleted with the thing; of a ServiceFleet, with replicas that leave.'),
   replicas: z
     .array(z.object({ name: text, action: z.enum(['create', 'update', 'replace', 'delete', 'leave']) }))
     .optional()

@@ -50,6 +50,8 @@ export interface Arrange extends Outstanding {
   readonly cost?: Cost;
   /** What becomes of the objects that it owns, in a preview. */
   readonly owned?: readonly OwnedChange[];
+  /** Data is deleted with those of them that are deleted, in a preview. */
+  readonly destroysData?: true;
   /** The kind's part of the record from now on. */
   readonly state: object;
   /** All revisions of what it gives to the objects that it owns. Undefined: as before. */

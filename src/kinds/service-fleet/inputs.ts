@@ -56,6 +56,8 @@ export interface FleetInputs {
   readonly isWindowClosed: boolean;
   /** Those that the next change of the roster records. */
   readonly newRevisions?: readonly OwnerRevision[];
+  /** How many replicas the rollout to the revision before has added for a while. */
+  readonly addedBefore?: number;
   /** The state has changed in this pass. */
   readonly isUnsaved?: true;
   /** What is known of measurements that were asked for (measuring.ts). */

@@ -10,7 +10,7 @@ import { fleetLook, type FleetLook } from './look.ts';
 import type { Measured } from './inputs.ts';
 import { observeFleet } from './measurements.ts';
 import { planFleet } from './plan.ts';
-import { plannedReplicas } from './planned-replicas.ts';
+import { losesData, plannedReplicas } from './planned-replicas.ts';
 import { rosterPlan } from './roster-plan.ts';
 import { scaleCost } from './scale-cost.ts';
 import { shedFleet } from './shedding.ts';
@@ -34,7 +34,10 @@ export const serviceFleet = defineKind<ServiceFleetSpec, never, FleetLook, Measu
   observe: observeFleet,
   look: fleetLook,
   plan,
-  previewed: (look, step) => ({ cost: scaleCost(look, step), owned: plannedReplicas(look, step) }),
+  previewed: (look, step) => {
+    const owned = plannedReplicas(look, step);
+    return { cost: scaleCost(look, step), owned, ...(losesData(look, owned) ? { destroysData: true } : {}) };
+  },
   roster: rosterPlan,
   status: (look) => ({
     health: fleetHealth(look),

@@ -1,11 +1,17 @@
 /** What becomes of each replica, in a plan. Pure. */
 import type { Arrange, OwnedChange } from '../../engine/plan/index.ts';
-import { inPhase } from './inputs.ts';
+import { inPhase, type FleetInputs } from './inputs.ts';
 import type { FleetLook } from './look.ts';
+import type { Replica } from './replica.ts';
 import { childName } from './roster.ts';
+import { nextSlots } from './slots.ts';
 import type { FleetState } from './state.ts';
+import { victims } from './victims.ts';
 
-/** Those that are added or leave at once, and in a rollout all that differ. Removals that wait for their pace are not chosen yet. */
+/**
+ * Those that are added or leave at once, and in a rollout all that differ, and all that are added or leave with it. Other removals that wait
+ * for their pace are not chosen yet.
+ */
 export function plannedReplicas(look: FleetLook, plan: Arrange): OwnedChange[] {
   const before = new Map(look.state.roster.map((entry) => [entry.slot, entry]));
   const { roster = [] }: FleetState = plan.state;
@@ -19,11 +25,39 @@ export function plannedReplicas(look: FleetLook, plan: Arrange): OwnedChange[] {
   if (plan.change !== 'update') return moved;
   // The revision that they are to have may be made by this plan.
   const { mode } = look.object.spec.update;
+  const leaving = leavingWith(look, plan);
   const differing = inPhase(look.replicas, 'wanted').flatMap((replica): OwnedChange[] => {
     const { entry, isAsDocument, isMisplaced } = replica;
+    const name = childName(look.name, entry.slot);
+    if (leaving.includes(replica)) return [{ name, action: 'delete' }];
     if (isAsDocument && !isMisplaced) return [];
     const isReplaced = isMisplaced || mode === 'Replace';
-    return [{ name: childName(look.name, entry.slot), action: isReplaced ? 'replace' : 'update' }];
+    return [{ name, action: isReplaced ? 'replace' : 'update' }];
   });
-  return [...moved, ...differing];
+  const added = nextSlots(look, Math.max(0, moreWith(plan))).map((slot): OwnedChange => {
+    return { name: childName(look.name, slot), action: 'create' };
+  });
+  return [...moved, ...differing, ...added];
+}
+
+/** By how much the number of replicas grows with this change; negative: it falls. */
+function moreWith({ differences }: Pick<Arrange, 'differences'>): number {
+  const count = differences.find(({ path }) => path === 'replicas');
+  return Number(count?.desired ?? 0) - Number(count?.observed ?? 0);
+}
+
+/** Of a rollout: the replicas that leave because fewer are wanted. Work in them may make others leave. */
+export function leavingWith(
+  { replicas }: Pick<FleetInputs, 'replicas'>,
+  plan: Pick<Arrange, 'differences'>,
+): readonly Replica[] {
+  const proven = inPhase(replicas, 'wanted').filter(({ isUnproven }) => !isUnproven);
+  return victims(proven).slice(0, Math.max(0, -moreWith(plan)));
+}
+
+/** Storage of those that leave is deleted with them. */
+export function losesData({ object }: Pick<FleetInputs, 'object'>, owned: readonly OwnedChange[]): boolean {
+  const { perReplica, scratch } = object.spec.storage ?? {};
+  const isDeleted = perReplica?.retire === 'Delete' || scratch !== undefined;
+  return isDeleted && owned.some(({ action }) => action === 'delete');
 }

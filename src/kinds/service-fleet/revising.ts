@@ -87,6 +87,7 @@ function begun(inputs: FleetInputs): FleetInputs {
     update: target,
     target: aim,
     replicas,
+    addedBefore: state.rollout?.surge ?? 0,
     isUnsaved: true,
   };
   return again?.outcome === 'Failed' ? next : compared(next, target);

@@ -31,7 +31,15 @@ import type { OwnerRevision } from '../../state/index.ts';
 import { contentDifferences } from './content-differences.ts';
 import { countOf, unavailableAtMost } from './counts.ts';
 import { activePhases, failed } from './failure.ts';
-import { arrange, inNewPhase, inPhase, scaleInPace, slotsText, type FleetInputs } from './inputs.ts';
+import {
+  arrange,
+  countDifference,
+  inNewPhase,
+  inPhase,
+  scaleInPace,
+  slotsText,
+  type FleetInputs,
+} from './inputs.ts';
 import { measure } from './measuring.ts';
 import { hasProbe } from './move-back.ts';
 import { boundReplicas } from './placement.ts';
@@ -228,11 +236,20 @@ function beginRollout(inputs: FleetInputs, update: OwnerRevision, rollout: Rollo
           ? [
               { path: 'template', desired: '(as declared)', observed, drift: false },
               ...revisionDifferences(inputs, update),
+              ...countDifferences(inputs),
             ]
           : [],
     },
     { rollout: isReturn ? { ...record, phase: 'RollingBack' } : record },
   );
+}
+
+/** Another number that the document asks for in the same edit. What an earlier rollout has added for a while is no part of it. */
+function countDifferences({ replicas, wanted, state, addedBefore }: FleetInputs): Difference[] {
+  const running = inPhase(replicas, 'wanted').length;
+  const surge = addedBefore ?? state.rollout?.surge ?? 0;
+  const added = Math.min(surge, Math.max(0, running - wanted.count));
+  return running - added === wanted.count ? [] : [countDifference(wanted, running - added)];
 }
 
 /** From the newest Healthy revision; in a return to that one, from the newest that replicas have. */

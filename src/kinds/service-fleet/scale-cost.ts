@@ -2,6 +2,8 @@
 import type { Arrange, Cost } from '../../engine/plan/index.ts';
 import { inPhase, type FleetInputs } from './inputs.ts';
 import type { Market } from './placement.ts';
+import { leavingWith } from './planned-replicas.ts';
+import type { Replica } from './replica.ts';
 import type { FleetState } from './state.ts';
 
 const bases = ['observed', 'declared', 'catalog'] as const;
@@ -12,7 +14,10 @@ const bases = ['observed', 'declared', 'catalog'] as const;
  */
 export function scaleCost(inputs: CostInputs, plan: Arrange): Cost | undefined {
   if (plan.change !== 'update') return countCost(inputs, plan);
-  return together(sizeCost(inputs, plan), growthCost(inputs));
+  const leaving = leavingWith(inputs, plan);
+  const isResized = plan.differences.some(({ path }) => path === 'template.resources');
+  const size = isResized ? sizeCost(inputs, leaving) : undefined;
+  return together(together(size, growthCost(inputs)), savingOf(inputs, leaving, isResized));
 }
 
 type CostInputs = Pick<FleetInputs, 'markets' | 'state' | 'object' | 'replicas' | 'wanted'>;
@@ -39,10 +44,33 @@ function growthCost({ markets: [market], replicas, wanted, object }: CostInputs)
   return { beforeMicros: 0n, afterMicros: each * BigInt(more), basis: weakest, unknown: [] };
 }
 
-/** Of replicas that get another size, once all of them have it. Undefined: none does. */
-function sizeCost({ markets, replicas }: CostInputs, { differences }: Arrange): Cost | undefined {
-  if (!differences.some(({ path }) => path === 'template.resources')) return undefined;
-  const changed = inPhase(replicas, 'wanted').filter(({ isAsDocument }) => !isAsDocument);
+/** Of replicas that leave with a rollout. Undefined: nobody knows what is saved. `isResized`: the known prices are of another size. */
+function savingOf(
+  { markets, object }: CostInputs,
+  leaving: readonly Replica[],
+  isResized: boolean,
+): Cost | undefined {
+  const isDeleted = object.spec.storage?.perReplica?.retire === 'Delete';
+  const prices = leaving.flatMap(({ isMade, isAsleep, candidate, hourlyMicros }) => {
+    if (!isMade) return [];
+    const market = marketOf(markets, candidate);
+    const micros = isAsleep ? 0 : hourlyMicros;
+    const estimate = isResized ? undefined : market?.price;
+    const price = micros === undefined ? estimate : ({ micros, basis: 'observed' } as const);
+    return isDeleted ? [price, market?.volumePrice] : [price];
+  });
+  const beforeMicros = prices.reduce((total, price) => total + BigInt(price?.micros ?? 0), 0n);
+  const weakest = bases.findLast((basis) => prices.some((price) => price?.basis === basis));
+  if (prices.includes(undefined) || !weakest) return undefined;
+  return { beforeMicros, afterMicros: 0n, basis: weakest, unknown: [] };
+}
+
+/** Of replicas that stay and get another size, once all of them have it. */
+function sizeCost({ markets, replicas }: CostInputs, leaving: readonly Replica[]): Cost | undefined {
+  const changed = inPhase(replicas, 'wanted').filter(
+    (replica) => !replica.isAsDocument && !leaving.includes(replica),
+  );
+  if (changed.length === 0) return undefined;
   const prices = changed.map(({ candidate }) => marketOf(markets, candidate)?.price);
   const weakest = bases.findLast((basis) => prices.some((price) => price?.basis === basis));
   const before = changed.reduce((total, { hourlyMicros = 0 }) => total + BigInt(hourlyMicros), 0n);

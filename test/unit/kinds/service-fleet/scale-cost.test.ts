@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
 import type { Arrange } from '../../../../src/engine/plan/index.ts';
 import type { Market } from '../../../../src/kinds/service-fleet/placement.ts';
+import type { Replica } from '../../../../src/kinds/service-fleet/replica.ts';
 import { scaleCost } from '../../../../src/kinds/service-fleet/scale-cost.ts';
 import {
   inputsOf,
@@ -83,6 +84,31 @@ test('a rollout that comes with more replicas costs what these cost, in the same
     ...cost,
     beforeMicros: 3_000_000n,
     afterMicros: 7_500_000n,
+  });
+});
+
+test('a rollout that comes with fewer replicas saves what those cost that leave, and prices the size of the others alone', () => {
+  const outdated = [0, 1, 2, 3, 4].map((slot) => replicaIn('outdated', slot, { hourlyMicros: 2_000_000 }));
+  const both = worldOf(outdated, { spec: fleetSpec({ replicas: 3 }) });
+  expect(costOf(both, known)).toMatchObject({ beforeMicros: 4_000_000n, afterMicros: 0n, basis: 'observed' });
+  const plan = planOf(both) as Arrange;
+  const size = { path: 'template.resources', desired: {}, observed: {}, drift: false };
+  const resized = { ...plan, differences: [...plan.differences, size] };
+  const costAt = (replicas: readonly Replica[]) =>
+    scaleCost({ ...priced(both, { ...known, micros: 4_000_000 }, undefined), replicas }, resized);
+  expect(costAt(outdated)).toMatchObject({ beforeMicros: 10_000_000n, afterMicros: 12_000_000n });
+  // One that sleeps costs nothing now, and of one without a price nobody knows what it costs.
+  const withLast = (more: Partial<Replica>) => [
+    ...outdated.slice(0, 4),
+    replicaIn('outdated', 4, { hourlyMicros: 2_000_000, isChosen: true, ...more }),
+  ];
+  expect(costAt(withLast({ isAsleep: true }))).toMatchObject({
+    beforeMicros: 8_000_000n,
+    afterMicros: 12_000_000n,
+  });
+  expect(costAt(withLast({ hourlyMicros: undefined }))).toMatchObject({
+    beforeMicros: 6_000_000n,
+    afterMicros: 12_000_000n,
   });
 });
 

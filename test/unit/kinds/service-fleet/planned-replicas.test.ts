@@ -1,0 +1,79 @@
+/** What a plan shows of the replicas of a fleet that gets another template and another number in one edit. */
+import { expect, test } from 'vitest';
+import type { Arrange } from '../../../../src/engine/plan/index.ts';
+import type { FleetLook } from '../../../../src/kinds/service-fleet/look.ts';
+import { losesData, plannedReplicas } from '../../../../src/kinds/service-fleet/planned-replicas.ts';
+import type { Replica } from '../../../../src/kinds/service-fleet/replica.ts';
+import { rolloutTo } from '../../../../src/kinds/service-fleet/rollout.ts';
+import {
+  fleetSpec,
+  inputsOf,
+  planOf,
+  replicaIn,
+  startMs,
+  volumeSpec,
+  withVolumes,
+  worldOf,
+  type World,
+} from './worlds.ts';
+
+const slots = (count: number) => Array.from({ length: count }, (_, slot) => slot);
+const outdated = (count: number) => slots(count).map((slot) => replicaIn('outdated', slot));
+const another = { region: 'standard', image: 'a:2', resources: { cpu: 1, memoryGb: 1 } };
+
+function shownOf(world: World) {
+  const plan = planOf(world) as Arrange;
+  expect(plan).toMatchObject({ kind: 'arrange', change: 'update' });
+  const look = { ...inputsOf(world), name: 'llm' } as FleetLook;
+  const owned = plannedReplicas(look, plan);
+  const count = plan.differences.find(({ path }) => path === 'replicas');
+  return {
+    count: count && [count.observed, count.desired],
+    replicas: Object.fromEntries(owned.map(({ name, action }) => [name, action])),
+    losesData: losesData(look, owned),
+  };
+}
+
+test('those that leave because fewer are wanted are deleted in it, and are not updated', () => {
+  const { count, replicas } = shownOf(worldOf(outdated(5), { spec: fleetSpec({ replicas: 3 }) }));
+  expect(count).toEqual([5, 3]);
+  expect(replicas).toEqual({
+    'llm-0': 'update',
+    'llm-1': 'update',
+    'llm-2': 'update',
+    'llm-3': 'delete',
+    'llm-4': 'delete',
+  });
+});
+
+test('those that are made because more are wanted are created in it', () => {
+  const { count, replicas } = shownOf(worldOf(outdated(2), { spec: fleetSpec({ replicas: 4 }) }));
+  expect(count).toEqual([2, 4]);
+  expect(replicas).toEqual({
+    'llm-0': 'update',
+    'llm-1': 'update',
+    'llm-2': 'create',
+    'llm-3': 'create',
+  });
+});
+
+test('without another number, it has none', () => {
+  expect(shownOf(worldOf(outdated(3))).count).toBeUndefined();
+});
+
+test.each([
+  ['Delete', true],
+  ['Keep', false],
+])('with `retire: %s`, data is deleted with those that leave: %s', (retire, isLost) => {
+  const spec = volumeSpec({ retire }, { replicas: 1 });
+  expect(shownOf(withVolumes(outdated(2), { spec })).losesData).toBe(isLost);
+});
+
+test('a replica that the rollout before has added for a while is no other number', () => {
+  const running = (state: World['state']): World => {
+    const replicas: Replica[] = slots(4).map((slot) => replicaIn('updated', slot));
+    return worldOf(replicas, { spec: fleetSpec({ template: { spec: another } }), state });
+  };
+  expect(shownOf(running({ rollout: rolloutTo(2, startMs, 1) })).count).toBeUndefined();
+  expect(shownOf(running({})).count).toEqual([4, 3]);
+});
