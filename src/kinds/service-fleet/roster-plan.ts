@@ -20,7 +20,9 @@ export function rosterPlan(look: FleetLook, plan: Plan): RosterPlan | undefined 
   if ('kind' in inputs) return undefined;
   const arranged = plan.kind === 'arrange' ? plan : undefined;
   const { scaled }: FleetState = arranged?.state ?? look.state;
-  const goal = object.deleting ? 0 : wantedReplicas(object.spec, nowMs, scaled).count;
+  // A command may have changed the number. What a budget allows limits it all the same.
+  const most = look.shed?.replicas;
+  const goal = object.deleting ? 0 : wantedReplicas(object.spec, nowMs, scaled, most).count;
   const { target, healthy } = inputs;
   const content = contentOf(look, target);
   const made = replicas.filter(({ isMade }) => isMade);
