@@ -30,11 +30,15 @@ import type { CapacityDemand, Demand } from '../state/index.ts';
 
 type Resources = wire.ServiceResources;
 
-/** Undefined when it changes nothing of the cost. `spec`: with what the service takes of its template. */
+/**
+ * Undefined when it changes nothing of the cost. `spec`: with what the service takes of its template. `own`: the volume that is deleted with the
+ * service.
+ */
 export function servicePricing(
   step: Step,
   spec: ContainerServiceSpec,
   service: wire.Service | undefined,
+  own: wire.Volume | undefined,
 ): Pricing | undefined {
   const { action } = step;
   const place = placeOf(spec, service);
@@ -48,9 +52,11 @@ export function servicePricing(
     const after = { demands: [{ compute: action.resources }] };
     return { place, before: computeCharge(service, spec), after };
   }
-  const ends = action.do === stopService.name || action.do === deleteService.name;
   const before = holdsCompute(service) ? computeCharge(service, spec) : free;
-  return ends ? { place, before, after: free } : undefined;
+  if (action.do === stopService.name) return { place, before, after: free };
+  return action.do === deleteService.name
+    ? { place, before: withVolume(before, own), after: free }
+    : undefined;
 }
 
 /** What a step needs of the provider's stock. A start is at the place where the service is. */
@@ -83,10 +89,14 @@ function sizeOf({ gpuCount, cpu, memoryGb }: Resources) {
   return { gpuCount, cpu, memoryGb };
 }
 
-/** What comes after a deletion that makes room for it; undefined for any other step. */
-export function replacementPricing(step: Step, spec: ContainerServiceSpec): Pricing | undefined {
+/** What comes after a deletion that makes room for it; undefined for any other step. `hasVolume`: it gets a volume that is there. */
+export function replacementPricing(
+  step: Step,
+  spec: ContainerServiceSpec,
+  hasVolume: boolean,
+): Pricing | undefined {
   if (step.action.do !== deleteService.name || step.reason !== 'Replace' || !spec.resources) return undefined;
-  const after = created(spec.resources, spec.storage?.volumeGb);
+  const after = created(spec.resources, hasVolume ? undefined : spec.storage?.volumeGb);
   return { place: placeOf(spec, undefined), before: free, after };
 }
 
@@ -126,6 +136,16 @@ function computeCharge(service: wire.Service, { resources }: ContainerServiceSpe
   if (shown !== undefined && holdsCompute(service)) return { shown };
   const compute = wholeResources(service.resources) ?? resources;
   return { demands: compute ? [{ compute }] : [], ...(shown === undefined ? {} : { atLeast: shown }) };
+}
+
+/** A volume that shows no price is left out. */
+function withVolume(compute: Charge, volume: wire.Volume | undefined): Charge {
+  const micros = volume && volumeBurn(volume);
+  if (!volume || micros === undefined) return compute;
+  if ('shown' in compute) return { shown: compute.shown + micros };
+  const { demands, atLeast = 0n } = compute;
+  const storageGb = volume.sizeGb ?? volume.requestedSizeGb ?? 0;
+  return { demands: [...demands, { storageGb }], atLeast: atLeast + micros };
 }
 
 function storageCharge(volume: wire.Volume): Charge {

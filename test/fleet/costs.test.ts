@@ -6,6 +6,7 @@ import {
   account,
   createFleet,
   service,
+  task,
   testInFolder,
   testOnClock,
   type Json,
@@ -141,6 +142,38 @@ testInFolder(
     expect((await plane.service('web')).resources).toMatchObject({ cpu: 1 });
   },
 );
+
+test.each([
+  ['its own storage', { volumeGb: 10 }],
+  ['independent storage', { volumeGb: 10, volumeMode: 'independent' }],
+])('a replacement of the same size, with %s, costs nothing more', async (_what, storage) => {
+  const { fleet } = await world();
+  const consent = { 'fleetkeeper.dev/confirm-data-loss': 'renamed' };
+  const web = (spec: object = {}) => service('web', { storage, replacement: 'Recreate', ...spec }, consent);
+  await fleet.write('web.yaml', [web()]);
+  expect((await fleet.apply()).code).toBe(0);
+  await fleet.write('web.yaml', [web({ serviceName: 'renamed' })]);
+  const { plan, code } = await fleet.plan('--max-cost-increase', '0');
+  expect(plan.changes).toMatchObject([{ action: 'replace', cost: { deltaMicros: 0 } }]);
+  expect([code, plan.cost.deltaHourlyMicros]).toEqual([2, 0]);
+});
+
+testInFolder('a service that is started before it gets another size costs what that size costs', async () => {
+  const { plane, fleet } = await world();
+  await fleet.write('account.yaml', account(plane.url, { prices }));
+  await fleet.write('web.yaml', [service('web'), task('run')]);
+  expect((await fleet.apply()).code).toBe(0);
+  const { id } = await plane.service('web');
+  await plane.call('POST', `/api/services/${id}/actions`, { action: 'stop' });
+  await eventually('it is paused', async () => (await plane.service('web')).state === 'paused');
+  await fleet.write('web.yaml', [service('web', { resources: { cpu: 2, memoryGb: 1 } }), task('run')]);
+  const { plan } = await fleet.plan();
+  expect(plan.changes.map(({ action, cost }: Json) => [action, cost?.deltaMicros])).toEqual([
+    ['start', each],
+    ['resize', 12_000],
+  ]);
+  expect(plan.cost).toMatchObject({ deltaHourlyMicros: 25_500 });
+});
 
 test('a declared price that is higher than what runs shows counts for what is to be made', async () => {
   const { plane, fleet } = await world();

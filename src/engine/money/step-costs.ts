@@ -67,6 +67,7 @@ function priced(steps: readonly Step[], pass: Pass, costOf: (pricing: Pricing) =
       return step;
     }
     if (name === stopService.name) runs = false;
+    if (name === startService.name) runs = true;
     const room = pass.roomFor(step);
     const started = name === startService.name ? newCharge : undefined;
     const after = started ?? room?.after ?? pricing.after;

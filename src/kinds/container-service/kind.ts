@@ -92,6 +92,11 @@ function present({ observation }: ServiceLook): Service | undefined {
   return observation.kind === 'present' ? observation.value : undefined;
 }
 
+/** What is deleted with the service. */
+function ownVolume({ ownsStorage, attachedVolume }: ServiceLook): wire.Volume | undefined {
+  return ownsStorage && attachedVolume?.mode !== 'independent' ? attachedVolume : undefined;
+}
+
 export const containerService = defineKind<
   ContainerServiceSpec,
   Service,
@@ -103,8 +108,8 @@ export const containerService = defineKind<
   remote,
   look: serviceLook,
   plan: planService,
-  pricing: (look, step) => servicePricing(step, look.object.spec, present(look)),
-  roomFor: (look, step) => replacementPricing(step, look.object.spec),
+  pricing: (look, step) => servicePricing(step, look.object.spec, present(look), ownVolume(look)),
+  roomFor: (look, step) => replacementPricing(step, look.object.spec, look.replacementVolume.kind !== 'none'),
   demand: (look, step) => serviceDemand(step, look.object.spec, present(look)),
   later: laterSteps,
   target: (look) => ({
