@@ -28,6 +28,8 @@ export interface ReportedReason {
 }
 
 export interface ReportedReady extends ReportedReason {
+  /** Since when that is the reason, if the status was the same with another one before. Unix milliseconds. */
+  readonly reasonSince?: number;
   /** What the condition shows instead of `since`, after the clock was set back: a condition keeps its time as long as its status. */
   readonly shown?: number;
 }
@@ -84,7 +86,21 @@ function readyOf(
   const shown = ready.since;
   const isSame = before !== undefined && (before.shown ?? before.since) === shown;
   const since = Math.min(isSame ? before.since : shown, wallMs);
-  return since === shown ? ready : { ...ready, since, shown };
+  const reasonSince = isSame ? reasonSinceOf(ready, before, wallMs) : undefined;
+  return {
+    ...ready,
+    ...(since === shown ? {} : { since, shown }),
+    ...(reasonSince === undefined ? {} : { reasonSince }),
+  };
+}
+
+function reasonSinceOf(
+  { reason }: ReportedReason,
+  before: ReportedReady,
+  wallMs: number,
+): number | undefined {
+  const since = before.reason === reason ? before.reasonSince : wallMs;
+  return since === undefined || wallMs === Number.POSITIVE_INFINITY ? undefined : Math.min(since, wallMs);
 }
 
 /** An attempt that takes longer is progress: what follows it is a wait of its own. */

@@ -53,8 +53,10 @@ export function noted(inputs: FleetInputs): FleetInputs {
   const rollout = provingRollout(inputs);
   if (!rollout || wanted.count === 0) return inputs;
   const at = atUpdate(inputs);
+  // A replica that has left shows nothing about the next one in its slot.
+  const before = rollout.reached.filter((slot) => at.some(({ entry }) => entry.slot === slot));
   const reached = at.flatMap(({ isAvailable, entry }) =>
-    isAvailable && !rollout.reached.includes(entry.slot) ? [entry.slot] : [],
+    isAvailable && !before.includes(entry.slot) ? [entry.slot] : [],
   );
   const known = new Set(rollout.failures.map(({ slot }) => slot));
   const failures = at.flatMap((replica) => {
@@ -67,7 +69,7 @@ export function noted(inputs: FleetInputs): FleetInputs {
   const isNews = reached.length + failures.length > 0;
   const next = {
     ...clockOf(inputs, rollout),
-    reached: [...rollout.reached, ...reached],
+    reached: [...before, ...reached],
     failures: [...rollout.failures, ...failures],
     ...(reached.length > 0 ? { progressAt: nowMs } : {}),
   };

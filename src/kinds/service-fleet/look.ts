@@ -10,14 +10,7 @@ import {
 } from '../../engine/index.ts';
 import { holdFor, protectedReason, type Plan } from '../../engine/plan/index.ts';
 import { isReportedReady } from '../../engine/status/index.ts';
-import {
-  entryOf,
-  isBlocking,
-  isReason,
-  reasons,
-  type Reason,
-  type ReasonEntry,
-} from '../../reasons/index.ts';
+import { isReason, reasons, type Reason, type ReasonEntry } from '../../reasons/index.ts';
 import {
   annotations,
   parseObjectKey,
@@ -48,6 +41,7 @@ import type { ServiceFleetSpec } from './schema.ts';
 import type { FleetState, RosterEntry } from './state.ts';
 import { documentAt, isShown, otherSlots, shownReplica } from './slots-seen.ts';
 import { resolveTemplate, templatePath } from './template.ts';
+import { troubleOf } from './trouble.ts';
 import { isSmallerThan, volumesSeen } from './volumes-seen.ts';
 import type { VolumeFacts } from './volumes.ts';
 import { crowdsOf, serviceOf, whereabouts } from './whereabouts.ts';
@@ -264,43 +258,6 @@ function mayBeThere(view: FleetView, entry: RosterEntry, record: ObjectRecord | 
 function isChosen({ fleet, key }: FleetView, { slot }: RosterEntry): boolean {
   const given = fleet.snapshot.objects.get(replicaKey(key, slot))?.annotations;
   return given?.[annotations.retireFirst] === 'true';
-}
-
-/** What it reports since it got its revision. `sentAt`: Unix milliseconds of the last request for it. `volumeWaits`: what its volume waits for. */
-export function troubleOf(
-  entry: RosterEntry,
-  record: ObjectRecord | undefined,
-  isReady: boolean,
-  { sentAt, volumeWaits }: Readonly<{ sentAt?: number | undefined; volumeWaits?: string | undefined }> = {},
-): Pick<Replica, 'fault' | 'excuse' | 'unready'> {
-  const { ready, pending } = record?.report ?? {};
-  const after = entry.updated ?? entry.since;
-  // Until something was sent for its revision, its errors are those of the one before.
-  const isOwn = pending !== undefined && pending.since > after && (sentAt === undefined || sentAt >= after);
-  const isFault = isOwn && faults.includes(pending.reason);
-  const refusal = pending?.reason === 'Refused' ? record?.refusal : undefined;
-  const isWrong = refusal !== undefined && [400, 422].includes(refusal.status) && refusal.at >= after;
-  const excuse = [pending?.reason, volumeWaits].find((reason) => reason !== undefined && isExcuse(reason));
-  const isExcused = excuse !== undefined || (ready !== undefined && !isLasting(ready.reason));
-  return {
-    fault: isFault || isWrong ? pending?.reason : undefined,
-    excuse,
-    unready: isReady || !ready ? undefined : { ...ready, isExcused },
-  };
-}
-
-const faults: readonly string[] = ['ServiceError', 'RemediationExhausted'] satisfies Reason[];
-
-function isExcuse(reason: string): boolean {
-  if (!isReason(reason) || !isBlocking(reason)) return false;
-  const { excuses, forMoney, accountUnread } = entryOf(reason);
-  return [excuses, forMoney, accountUnread].includes(true);
-}
-
-/** Nothing is under way that may make it ready again. */
-function isLasting(reason: string): boolean {
-  const kind = isReason(reason) ? reasons[reason].kind : undefined;
-  return (kind === 'unusable' || kind === 'held') && !isExcuse(reason);
 }
 
 function isBlocked(entry: RosterEntry, record: ObjectRecord | undefined, isSettled: boolean): boolean {

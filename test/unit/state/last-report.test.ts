@@ -54,6 +54,19 @@ test('after the clock was set back, Ready counts from then, also when the clock 
   expect(again.ready).toEqual({ reason: 'NotThere', since: second + 40_000 });
 });
 
+test('a reason of Ready counts from the pass that reports it first, and Ready from when it has had its status', () => {
+  const ready = (reason: string): ObjectStatus => {
+    const lastTransitionTime = '2026-01-01T00:00:10Z';
+    const condition = { status: 'False', message: '', lastTransitionTime, observedGeneration: 1 } as const;
+    return { observedGeneration: 1, conditions: [{ type: 'Ready', reason, ...condition }] };
+  };
+  const vanished = lastReport(ready('Vanished'), undefined, second + 300);
+  expect(vanished.ready).toEqual({ reason: 'Vanished', since: second });
+  const failing = lastReport(ready('ProbeFailed'), vanished, second + 180_000);
+  expect(failing.ready).toEqual({ reason: 'ProbeFailed', since: second, reasonSince: second + 180_000 });
+  expect(lastReport(ready('ProbeFailed'), failing, second + 190_000)).toEqual(failing);
+});
+
 test('what another version has stored counts from its condition', () => {
   expect(lastReport(waiting('Protected')).pending).toEqual({ reason: 'Protected', since: second });
 });

@@ -5,10 +5,10 @@ import { wakeAfter } from '../../../../src/engine/wake.ts';
 import { ownedBy } from '../../../../src/kinds/service-fleet/children.ts';
 import type { Replica } from '../../../../src/kinds/service-fleet/replica.ts';
 import { planFleet } from '../../../../src/kinds/service-fleet/plan.ts';
-import { troubleOf } from '../../../../src/kinds/service-fleet/look.ts';
 import { newRecord } from '../../../../src/state/index.ts';
 import { rolloutTo } from '../../../../src/kinds/service-fleet/rollout.ts';
 import type { FleetState, RolloutRecord } from '../../../../src/kinds/service-fleet/state.ts';
+import { troubleOf } from '../../../../src/kinds/service-fleet/trouble.ts';
 import {
   after,
   fleetSpec,
@@ -99,6 +99,15 @@ describe('a revision fails', () => {
     expect(phaseWith(lost(now - 59_999), [3])).not.toBe('RollingBack');
     expect(phaseWith(lost(now - 60_000), [])).not.toBe('RollingBack');
     expect(phaseWith(lost(now - 60_000, true), [3])).not.toBe('RollingBack');
+  });
+
+  test('and not when another one in its slot does not work yet', () => {
+    const unready = { reason: 'ProbeFailed', since: startMs - 70_000, isExcused: false };
+    const spec = fleetSpec({ update: { failureLimit: 0 } });
+    const without = stateIn(planOf(rolling(outdated, { reached: [3], seenAt: 0 }, { spec })));
+    expect(without?.rollout).toMatchObject({ reached: [] });
+    const next = rolling([...outdated, replicaIn('updating', 3, { unready })], without?.rollout, { spec });
+    expect(phaseIn(planOf(next)) ?? 'Progressing').toBe('Progressing');
   });
 
   test('without progress for the deadline, and progress begins it anew', () => {
@@ -483,6 +492,49 @@ describe('what a replica reports', () => {
       excuse: reason,
       unready: { isExcused: true },
     });
+  });
+});
+
+describe('a replica that was Ready, and is not', () => {
+  const entry = replicaIn('updated', 0).entry;
+  const leftAt = startMs + 1000;
+  const failingSince = (reasonSince: number | undefined, stateSince: number, kind: object = {}) => {
+    const ready = { reason: 'ProbeFailed', since: leftAt, ...(reasonSince ? { reasonSince } : {}) };
+    const report = { ready, pending: undefined, drift: [], linked: [], reconcileAt: undefined };
+    const seen = { id: 'a', revision: 1, state: 'running', since: stateSince };
+    return { ...newRecord('ContainerService/default/llm-0', 'uid'), report, seen, kind };
+  };
+
+  test('fails from when nothing is under way any more that may make it Ready', () => {
+    const record = failingSince(leftAt + 180_000, startMs);
+    expect(troubleOf(entry, record, false).unready).toEqual({
+      reason: 'ProbeFailed',
+      since: leftAt + 180_000,
+      isExcused: false,
+    });
+    expect(troubleOf(entry, failingSince(undefined, startMs), false).unready?.since).toBe(leftAt);
+  });
+
+  test('does not fail while it comes back: it was made again, woke up, or was started since', () => {
+    const record = failingSince(leftAt + 180_000, leftAt + 170_000);
+    expect(troubleOf(entry, record, false).unready).toMatchObject({ isExcused: true });
+    const older = { ...record, seen: { ...record.seen, mayBeOlder: true } as const };
+    expect(troubleOf(entry, older, false).unready).toMatchObject({ isExcused: false });
+  });
+
+  test('fails all the same when it was restarted for an error of its own', () => {
+    const remediation = { restarts: 1, at: leftAt - 200, generation: 1 };
+    const record = failingSince(leftAt + 10_000, leftAt + 9000, { remediation });
+    expect(troubleOf(entry, record, false).unready).toMatchObject({ isExcused: false });
+    const long = { restarts: 1, at: leftAt - 300_000, generation: 1 };
+    const other = failingSince(leftAt + 10_000, leftAt + 9000, { remediation: long });
+    expect(troubleOf(entry, other, false).unready).toMatchObject({ isExcused: true });
+  });
+
+  test('does not fail while its fleet lets it correct what others changed', () => {
+    const record = failingSince(undefined, startMs);
+    const unready = troubleOf({ ...entry, corrects: leftAt }, record, false).unready;
+    expect(unready).toMatchObject({ isExcused: true });
   });
 });
 
