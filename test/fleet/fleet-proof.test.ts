@@ -60,3 +60,56 @@ test.skipIf(!isSimulated)(
     await run.kill('SIGTERM');
   },
 );
+
+test('replicas that are asleep do not prove a revision that none has run: it fails when they wake', async () => {
+  const { plane, fleet } = await world();
+  const deadline = { progressDeadlineSeconds: 60 };
+  const update = { minReadySeconds: 0, failureLimit: 0, maxSurge: 0, maxUnavailable: 1, ...deadline };
+  const asleep = { sleepAfterMinutes: 1 };
+  await fleet.write('llm.yaml', [fleetOf('llm', { replicas: 2, update, template: template(asleep) })]);
+  expect((await fleet.apply()).code).toBe(0);
+  const run = fleet.run();
+  await eventually('both are asleep', async () => {
+    const { services } = await plane.account();
+    return services.every(({ state }: Json) => state === 'sleeping');
+  });
+  const broken = template({ ...asleep, image: 'registry.invalid/llm:2' });
+  await fleet.write('llm.yaml', [fleetOf('llm', { replicas: 2, update, template: broken })]);
+  await eventually('one of them has it in its sleep', async () => {
+    return (await rolloutOf(fleet))?.waitsFor === 'Sleeping';
+  });
+  // Longer than the deadline.
+  await sleep(isSimulated ? 150_000 : 5000);
+  expect(await statusOf(fleet)).toMatchObject({
+    currentRevision: 'r1',
+    rollout: { phase: 'Progressing', waitsFor: 'Sleeping' },
+  });
+  expect(await fleet.condition('ServiceFleet/llm', 'Stalled')).toMatchObject({ status: 'False' });
+  expect(await fleet.condition('ServiceFleet/llm', 'Available')).toMatchObject({ status: 'True' });
+  const { services } = await plane.account();
+  const images = services.map(({ image }: Json) => image).sort();
+  expect(images).toEqual(['ghcr.io/acme/llm:1', 'registry.invalid/llm:2']);
+  const { id } = services.find(({ image }: Json) => image.startsWith('registry.invalid'));
+  await plane.call('POST', `/api/services/${id}/actions`, { action: 'start' });
+  await fleet.until('ServiceFleet/llm', 'Stalled', 'True', 'RolloutFailed');
+  await run.kill('SIGTERM');
+});
+
+test('a fleet that is asleep gets a revision once one replica has run it', async () => {
+  const { plane, fleet } = await world();
+  const asleep = { sleepAfterMinutes: 1 };
+  await fleet.write('llm.yaml', [fleetOf('llm', { template: template(asleep) })]);
+  expect((await fleet.apply()).code).toBe(0);
+  const run = fleet.run();
+  await eventually('all are asleep', async () => {
+    const { services } = await plane.account();
+    return services.every(({ state }: Json) => state === 'sleeping');
+  });
+  const next = template({ ...asleep, image: 'ghcr.io/acme/llm:2' });
+  await fleet.write('llm.yaml', [fleetOf('llm', { template: next })]);
+  await eventually('it is complete', async () => (await statusOf(fleet))?.currentRevision === 'r2');
+  await eventually('the surge is gone', async () => (await plane.account()).services.length === 3);
+  const { services } = await plane.account();
+  expect(services.map(({ image }: Json) => image)).toEqual(services.map(() => 'ghcr.io/acme/llm:2'));
+  await run.kill('SIGTERM');
+});

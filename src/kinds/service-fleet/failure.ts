@@ -22,7 +22,7 @@ import { begunAnalyses, failureOf, verdictOf } from './analysis.ts';
 import type { OwnerRevision } from '../../state/index.ts';
 import { arrange, inPhase, type FleetInputs } from './inputs.ts';
 import type { Replica } from './replica.ts';
-import { revisionName, withOutcome } from './revisions.ts';
+import { revisionName, runsTheSame, withOutcome } from './revisions.ts';
 import type { FleetState, RolloutRecord } from './state.ts';
 import { isGrowthForbidden } from './volumes.ts';
 
@@ -47,6 +47,20 @@ export function provingIn(
   return rollout && isProving && activePhases.has(rollout.phase) ? rollout : undefined;
 }
 
+/**
+ * No replica has run the revision of the rollout yet. One that is asleep may have got it in its sleep, and shows nothing. If what runs
+ * is that of the newest Healthy revision, nothing has to be shown.
+ */
+export function isUntried(
+  { rollout }: FleetState,
+  revision: OwnerRevision,
+  healthy: OwnerRevision | undefined,
+): boolean {
+  if (rollout?.revision !== revision.number || revision.outcome === 'Healthy') return false;
+  const isTried = rollout.ran === true || rollout.reached.length > 0;
+  return !isTried && !(healthy && runsTheSame(revision, healthy));
+}
+
 /** With what this pass observes of the rollout. It is saved with the next change, at the latest after two minutes. */
 export function noted(inputs: FleetInputs): FleetInputs {
   const { nowMs, state, wanted } = inputs;
@@ -66,14 +80,21 @@ export function noted(inputs: FleetInputs): FleetInputs {
       ? []
       : [{ slot: replica.entry.slot, reason, ...(message === undefined ? {} : { message }) }];
   });
-  const isNews = reached.length + failures.length > 0;
+  // Its first replica may fall asleep before it is available.
+  const isFirst = !rollout.ran && reached.length + rollout.reached.length === 0 && at.some(runs);
+  const isNews = isFirst || reached.length + failures.length > 0;
   const next = {
     ...clockOf(inputs, rollout),
     reached: [...before, ...reached],
+    ...(isFirst || rollout.reached.length > 0 ? { ran: true as const } : {}),
     failures: [...rollout.failures, ...failures],
     ...(reached.length > 0 ? { progressAt: nowMs } : {}),
   };
   return { ...inputs, state: { ...state, rollout: next }, ...(isNews ? { isUnsaved: true } : {}) };
+}
+
+function runs({ isReady, isAsleep, isSettled }: Replica): boolean {
+  return isReady && !isAsleep && isSettled;
 }
 
 function atUpdate({ replicas, update }: FleetInputs): Replica[] {

@@ -29,6 +29,7 @@ import { templateView } from '../service-template/view.ts';
 import { candidatesOf, type Candidate } from './candidates.ts';
 import { wantedReplicas } from './counts.ts';
 import { endpointsOf, type FleetEndpoint } from './endpoints.ts';
+import { isUntried } from './failure.ts';
 import { environmentValues, faultText } from './fault-text.ts';
 import type { FleetInputs, Measured } from './inputs.ts';
 import { accountOf, marketsOf } from './markets.ts';
@@ -90,7 +91,8 @@ export function fleetLook(given: FleetView): FleetLook {
   const target = targetOf(record.kind, update, healthy);
   const { namespace } = parseObjectKey(key);
   const crowds = crowdsOf(spec, candidates, roster);
-  const facts = { present, revisions, target, nowMs, candidates, crowds, volumes: volumes.facts };
+  const untried = revisions.find((revision) => isUntried(state, revision, healthy));
+  const facts = { present, revisions, target, untried, nowMs, candidates, crowds, volumes: volumes.facts };
   const replicas = roster.map((entry) => replica(view, entry, facts));
   return {
     name: object.name,
@@ -166,6 +168,8 @@ interface RevisionFacts {
   readonly present: PresentContent;
   readonly revisions: readonly OwnerRevision[];
   readonly target: OwnerRevision | undefined;
+  /** No replica has run it yet. */
+  readonly untried: OwnerRevision | undefined;
   readonly nowMs: number;
   readonly candidates: readonly Candidate[];
   readonly crowds: ReadonlyMap<string, number>;
@@ -175,7 +179,7 @@ interface RevisionFacts {
 function replica(
   view: FleetView,
   entry: RosterEntry,
-  { present, revisions, target, nowMs, candidates, crowds, volumes }: RevisionFacts,
+  { present, revisions, target, untried, nowMs, candidates, crowds, volumes }: RevisionFacts,
 ): Replica {
   const { fleet, key, object, mode } = view;
   const { store } = fleet;
@@ -198,7 +202,10 @@ function replica(
   const waitsUntil =
     isReady && ready ? availableAt(ready.since, object.spec.update.minReadySeconds * 1000, nowMs) : undefined;
   const isAsItIsToBe = revision === undefined || known.isSettled;
-  const isAvailable = isReady && waitsUntil === undefined && isAsItIsToBe;
+  const isAsleep = ready?.reason === 'Sleeping';
+  // It may have got the revision in its sleep.
+  const isToWake = isAsleep && revision !== undefined && revision === untried;
+  const isAvailable = isReady && waitsUntil === undefined && isAsItIsToBe && !isToWake;
   const isCurrent = revision !== undefined && settled === revision.digest;
   const correction = correctionOf(entry, own, { isCurrent, isAvailable, nowMs });
   const service = serviceOf(view, entry, own);
@@ -222,13 +229,14 @@ function replica(
     isAvailable,
     mayServe: isMade && !(own && isDown(own, service?.state)),
     availableAt: waitsUntil,
-    isAsleep: ready?.reason === 'Sleeping',
+    isAsleep,
     isInError: own?.seen?.state === 'error',
     restartedAt: remediation?.at,
     correction,
     givenUp: isReady ? undefined : (givenUp(own) ?? lostVolume(own, volume)),
     ...protectionOf(entry, own, nowMs, own && fleet.readings.of(own.key)),
     ...trouble,
+    excuse: trouble.excuse ?? (isToWake ? 'Sleeping' : undefined),
     faultText:
       trouble.fault === undefined
         ? undefined

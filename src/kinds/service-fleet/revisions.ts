@@ -89,6 +89,15 @@ export function hasText(
   return sameValue(read(revision.content), read(content));
 }
 
+/** They differ in nothing but when a replica falls asleep. */
+export function runsTheSame(one: OwnerRevision, other: OwnerRevision): boolean {
+  return one.values === other.values && sameValue(awake(one.content), awake(other.content));
+}
+
+function awake(content: Content): RevisionContent {
+  return { ...read(content), sleepAfterMinutes: undefined };
+}
+
 type Content = OwnerRevision['content'];
 
 /** Contents never change, and each plan of a fleet reads those of its revisions several times. */

@@ -223,7 +223,13 @@ function beginRollout(inputs: FleetInputs, update: OwnerRevision, rollout: Rollo
   const steps = inputs.healthy && !isHealthy ? stepsText(inputs.object.spec.update.steps ?? []) : '';
   const observed = `${differing} of ${running.length} replicas differ (${ways.join(', ')})${steps}`;
   const isReturn = isHealthy && toUpdate.some(({ revision }) => revision !== undefined);
-  const record = rolloutTo(update.number, nowMs, surgeNeeded(inputs, toUpdate, toReplace.length, isReturn));
+  // Those that have it before its rollout were found with it.
+  const isKnownToRun = running.some(({ content, isReady }) => content === 'updated' && isReady);
+  const surge = surgeNeeded(inputs, toUpdate, toReplace.length, isReturn);
+  const record = {
+    ...rolloutTo(update.number, nowMs, surge),
+    ...(isKnownToRun ? { ran: true as const } : {}),
+  };
   return arrange(
     inputs,
     [],

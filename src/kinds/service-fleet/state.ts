@@ -115,6 +115,8 @@ const rollout = z
     stopped: z.object({ reason: z.string(), since: z.number() }).optional(),
     /** Slots that were available at the revision in this attempt. */
     reached: z.array(z.int()),
+    /** A replica was Ready with it in this attempt while it was awake. Absent: also where that shows by `reached`. */
+    ran: z.literal(true).optional(),
     /** Slots that failed with it in this attempt. */
     failures: z.array(z.object({ slot: z.int(), reason: z.string(), message: z.string().optional() })),
     /** Those that have begun, by step. */

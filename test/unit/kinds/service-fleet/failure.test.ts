@@ -5,6 +5,7 @@ import { wakeAfter } from '../../../../src/engine/wake.ts';
 import { ownedBy } from '../../../../src/kinds/service-fleet/children.ts';
 import type { Replica } from '../../../../src/kinds/service-fleet/replica.ts';
 import { planFleet } from '../../../../src/kinds/service-fleet/plan.ts';
+import { isUntried } from '../../../../src/kinds/service-fleet/failure.ts';
 import { newRecord } from '../../../../src/state/index.ts';
 import { rolloutTo } from '../../../../src/kinds/service-fleet/rollout.ts';
 import type { FleetState, RolloutRecord } from '../../../../src/kinds/service-fleet/state.ts';
@@ -105,7 +106,7 @@ describe('a revision fails', () => {
     const unready = { reason: 'ProbeFailed', since: startMs - 70_000, isExcused: false };
     const spec = fleetSpec({ update: { failureLimit: 0 } });
     const without = stateIn(planOf(rolling(outdated, { reached: [3], seenAt: 0 }, { spec })));
-    expect(without?.rollout).toMatchObject({ reached: [] });
+    expect(without?.rollout).toMatchObject({ reached: [], ran: true });
     const next = rolling([...outdated, replicaIn('updating', 3, { unready })], without?.rollout, { spec });
     expect(phaseIn(planOf(next)) ?? 'Progressing').toBe('Progressing');
   });
@@ -535,6 +536,53 @@ describe('a replica that was Ready, and is not', () => {
     const record = failingSince(undefined, startMs);
     const unready = troubleOf({ ...entry, corrects: leftAt }, record, false).unready;
     expect(unready).toMatchObject({ isExcused: true });
+  });
+});
+
+describe('a revision that no replica has run', () => {
+  const asleep = (slot: number, isAvailable: boolean) =>
+    replicaIn('updated', slot, { isAsleep: true, isReady: true, isAvailable });
+
+  test('is known by what its rollout has seen', () => {
+    const untried = (more: Partial<RolloutRecord>, revision = present, healthy = old) =>
+      isUntried({ rollout: { ...rolloutTo(2, startMs, 0), ...more } }, revision, healthy);
+    expect(untried({})).toBe(true);
+    expect(untried({ ran: true })).toBe(false);
+    expect(untried({ reached: [1] })).toBe(false);
+    expect(untried({}, { ...present, outcome: 'Healthy' })).toBe(false);
+    expect(untried({}, old)).toBe(false);
+    expect(isUntried({ rollout: undefined }, present, old)).toBe(false);
+  });
+
+  test('needs no proof when it differs in nothing but when a replica falls asleep', () => {
+    const later = { ...present, content: { ...old.content, sleepAfterMinutes: 60 } };
+    expect(isUntried({ rollout: rolloutTo(2, startMs, 0) }, later, old)).toBe(false);
+  });
+
+  test('has run once a replica is Ready with it and awake, although it falls asleep before it is available', () => {
+    const awake = replicaIn('updated', 2, { isReady: true, isAvailable: false });
+    const spec = fleetSpec({ update: { maxSurge: 0, maxUnavailable: 1 } });
+    const ranAfter = (replica: Replica) =>
+      stateIn(planOf(rolling([...outdated.slice(0, 2), replica], { surge: 0 }, { spec })))?.rollout?.ran;
+    expect(ranAfter(awake)).toBe(true);
+    expect(ranAfter(asleep(2, false))).toBeUndefined();
+  });
+
+  test('is not complete while they sleep, its deadline stands still, and it goes on when one has run it', () => {
+    const spec = fleetSpec({ update: { maxSurge: 0, maxUnavailable: 1 } });
+    const waiting = { ...asleep(2, false), excuse: 'Sleeping' };
+    const world = rolling([...outdated.slice(0, 2), waiting], { surge: 0 }, { spec });
+    const plan = planOf(world);
+    expect(stateIn(plan)?.rollout?.stopped).toMatchObject({ reason: 'Sleeping' });
+    expect(rosterAfter(plan).map(({ revision }) => revision)).toEqual([1, 1, 2]);
+    const next = rolling([...outdated.slice(0, 2), asleep(2, true)], { surge: 0, ran: true }, { spec });
+    expect(rosterAfter(planOf(next)).map(({ revision }) => revision)).toEqual([1, 2, 2]);
+  });
+
+  test('has run where replicas were found with it', () => {
+    const found = [0, 1, 2].map((slot) => asleep(slot, true));
+    const plan = planOf(worldOf(found, { revisions: [present], state: { update: 2 } }));
+    expect(stateIn(plan)?.rollout).toMatchObject({ phase: 'Progressing', ran: true });
   });
 });
 
