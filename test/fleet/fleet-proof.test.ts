@@ -2,7 +2,7 @@
 import { expect, test } from 'vitest';
 import { ControlPlane } from '../support/processes/control-plane.ts';
 import { account, createFleet, type Fleet, type Json } from '../support/processes/fleet.ts';
-import { eventually, sleep, temporaryFolder } from '../support/processes/processes.ts';
+import { eventually, fleetkeeper, sleep, temporaryFolder } from '../support/processes/processes.ts';
 import { fleetOf, template } from '../support/processes/replicas.ts';
 import { isSimulated, world as tests } from '../support/world.ts';
 
@@ -17,6 +17,8 @@ async function world() {
 const statusOf = async (fleet: Fleet): Promise<Json> =>
   (await fleet.records()).get('ServiceFleet/llm')?.status;
 const rolloutOf = async (fleet: Fleet): Promise<Json> => (await statusOf(fleet))?.['rollout'];
+const order = (fleet: Fleet, ...args: string[]) =>
+  fleetkeeper(['rollout', ...args, '-n', fleet.namespace, ...fleet.flags]);
 const readyIs = async (fleet: Fleet, name: string, status: string) =>
   (await fleet.condition(`ContainerService/${name}`, 'Ready'))?.status === status;
 
@@ -111,5 +113,31 @@ test('a fleet that is asleep gets a revision once one replica has run it', async
   await eventually('the surge is gone', async () => (await plane.account()).services.length === 3);
   const { services } = await plane.account();
   expect(services.map(({ image }: Json) => image)).toEqual(services.map(() => 'ghcr.io/acme/llm:2'));
+  await run.kill('SIGTERM');
+});
+
+test('retry restarts the replicas that failed, also where the rollout is frozen', async () => {
+  const { plane, fleet } = await world();
+  const update = { minReadySeconds: 0, failureLimit: 0 };
+  const broken = template({ image: 'registry.invalid/llm:1' });
+  await fleet.write('llm.yaml', [fleetOf('llm', { replicas: 1, update, template: broken })]);
+  const run = fleet.run();
+  await fleet.until('ServiceFleet/llm', 'Stalled', 'True', 'RolloutFrozen');
+  const { id } = await plane.service('llm-0');
+  await plane.forgetRequests();
+  expect((await order(fleet, 'retry', 'llm')).code).toBe(0);
+  await eventually('the second attempt has failed', async () => {
+    const { attempt, phase } = (await rolloutOf(fleet)) ?? {};
+    return attempt === 2 && phase === 'Frozen';
+  });
+  const actions = async () =>
+    (await plane.requests()).filter(({ path }) => path === `/api/services/${id}/actions`).length;
+  expect(await actions()).toBe(1);
+  expect((await order(fleet, 'retry', 'llm')).code).toBe(0);
+  await eventually('the third attempt has failed', async () => {
+    const { attempt, phase } = (await rolloutOf(fleet)) ?? {};
+    return attempt === 3 && phase === 'Frozen';
+  });
+  expect(await actions()).toBe(2);
   await run.kill('SIGTERM');
 });

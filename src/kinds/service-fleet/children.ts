@@ -114,6 +114,7 @@ function replicaSpec(
     // One was open when the revision came in that is taken back.
     ...(isReturning ? { disruptionWindows: undefined } : {}),
     resources,
+    restartToken: restartToken(base, entry),
     accountRef: { name: account },
     region,
     geography,
@@ -125,6 +126,14 @@ function replicaSpec(
     replacement: 'Never',
     deletionPolicy: entry.phase === 'draining' ? 'Delete' : deletionPolicy,
   };
+}
+
+/** The failed revision is tried again, so the replica is restarted once. */
+function restartToken(
+  { restartToken: given }: Pick<ContainerServiceSpec, 'restartToken'>,
+  { revision, retried }: RosterEntry,
+): string | undefined {
+  return revision === undefined || retried === undefined ? given : `${revisionName(revision)}#${retried}`;
 }
 
 function storageOf(

@@ -4,7 +4,7 @@
  * | command        | effect                                                    | outdated when                                   |
  * |----------------|-----------------------------------------------------------|-------------------------------------------------|
  * | `abort@r7`     | the revision fails (failure.ts)                           | no rollout to it is under way                   |
- * | `retry@r7#1`   | the failed revision is tried again, as another attempt     | it has not failed, or in another attempt        |
+ * | `retry@r7#1`   | the failed revision is tried again, as another attempt: replicas that failed with it are restarted | it has not failed, or in another attempt |
  * | `freeze@r7`    | nothing gets the revision any more                         | no rollout to it is under way                   |
  * | `promote@r7#2` | ends step 2 of the rollout; `promote-full@r7#2` ends all   | it is not at that step                          |
  * | `thaw@r7`      | a frozen rollout continues                                | it is not frozen, or has failed (`retry`)       |
@@ -13,11 +13,13 @@ import type { CommandEffect } from '../../engine/index.ts';
 import type { OperatorCommand } from '../../resources/index.ts';
 import { lost } from './analysis.ts';
 import { activePhases } from './failure.ts';
-import type { FleetInputs } from './inputs.ts';
+import { inNewPhase, inPhase, type FleetInputs } from './inputs.ts';
+import type { Replica } from './replica.ts';
 import { revisionName } from './revisions.ts';
 import { rolloutTo } from './rollout.ts';
+import { withEntries } from './roster.ts';
 import { passed, stepsLeft } from './steps.ts';
-import type { RolloutRecord } from './state.ts';
+import type { RolloutRecord, RosterEntry } from './state.ts';
 
 type Effect = (inputs: FleetInputs, command: OperatorCommand) => CommandEffect;
 
@@ -86,8 +88,30 @@ const retry: Effect = (inputs, { target }) => {
   if (!rollout || inputs.update?.outcome !== 'Failed') return outdated(`${name} has not failed`);
   if (rollout.attempt !== Number(attempt)) return outdated(`${name} is in attempt ${rollout.attempt}`);
   const next = { ...rolloutTo(rollout.revision, inputs.nowMs, 0), attempt: rollout.attempt + 1 };
-  return done(inputs, next, `${name} is tried again, in attempt ${next.attempt}`);
+  const slots = new Set(rollout.failures.map(({ slot }) => slot));
+  const failed = inPhase(inputs.replicas, 'wanted').filter(
+    ({ entry, fault, isReady }) =>
+      entry.revision === rollout.revision && (fault !== undefined || (slots.has(entry.slot) && !isReady)),
+  );
+  const again = failed.flatMap((replica) => triedAgain(replica, next.attempt, inputs.nowMs));
+  const roster = withEntries(inputs.state.roster, again);
+  const tried = { ...inputs, state: { ...inputs.state, roster } };
+  return done(tried, next, `${name} is tried again, in attempt ${next.attempt}`);
 };
+
+/**
+ * Its failures until now do not count any more. What was refused is sent again once the replica has its earlier revision. If nothing
+ * was made, another one is made in its place.
+ */
+function triedAgain(replica: Replica, attempt: number, nowMs: number): RosterEntry[] {
+  const { entry, isMade, isSettled, fault } = replica;
+  if (!isMade) return inNewPhase([replica], 'draining', nowMs);
+  const { updated: _updated, earlier, ...rest } = entry;
+  if (fault === 'Refused' && earlier !== undefined && rest.revision !== undefined)
+    return [{ ...rest, revision: earlier, earlier: rest.revision }];
+  const corrects = isSettled ? { corrects: nowMs } : {};
+  return [{ ...entry, updated: nowMs, retried: attempt, ...corrects }];
+}
 
 /** Ends the step that its author saw, or all of them. */
 function promoted(inputs: FleetInputs, { target }: OperatorCommand, isFull: boolean): CommandEffect {

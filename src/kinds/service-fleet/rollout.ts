@@ -348,12 +348,18 @@ export function planUpdates(inputs: FleetInputs, rollout: Rollout): Arrange | un
 }
 
 /** What works waits for its window, except in a rollback. */
-function mayBegin({ isWindowClosed, state }: FleetInputs, { mayServe }: Replica): boolean {
+function mayBegin(
+  { isWindowClosed, state, target }: FleetInputs,
+  { mayServe, entry, fault }: Replica,
+): boolean {
+  const { revision = 0, earlier = 0 } = entry;
+  // For a retry, it has the revision before again until its refusal is forgotten.
+  if (fault !== undefined && earlier > revision && earlier === target?.number) return false;
   return !isWindowClosed || !mayServe || state.rollout?.phase === 'RollingBack';
 }
 
 function grantedTo({ number }: OwnerRevision, entry: RosterEntry, nowMs: number): RosterEntry {
-  const { granted: _granted, earlier: _earlier, revision, ...rest } = entry;
+  const { granted: _granted, earlier: _earlier, retried: _retried, revision, ...rest } = entry;
   return {
     ...rest,
     revision: number,

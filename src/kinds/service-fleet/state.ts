@@ -26,6 +26,8 @@ const entry = z.object({
   updated: z.number().optional(),
   /** The number of the one before. */
   earlier: z.int().optional(),
+  /** It is restarted for this attempt at its revision. */
+  retried: z.int().optional(),
   /** What stood in the place of `revision` before there were any: a digest of the content. */
   granted: z.string().optional(),
   place,
