@@ -288,11 +288,18 @@ function isOver(inputs: FleetInputs, { toUpdate, toReplace }: Rollout): boolean 
   const { replicas, wanted, state } = inputs;
   const running = inPhase(replicas, 'wanted');
   const needsAll = state.rollout?.phase !== 'RollingBack';
-  const isDone = running.every(
+  const done = running.filter(
     ({ content, isAvailable }) => content === 'updated' && (isAvailable || !needsAll),
   );
+  // One that was added beside them may wait for room for ever.
+  const isDone = running.every((replica) => done.includes(replica) || isAdded(replica));
   const isLast = stepsLeft(inputs) === undefined;
-  return isLast && isDone && running.length >= wanted.count && toUpdate.length + toReplace.length === 0;
+  return isLast && isDone && done.length >= wanted.count && toUpdate.length + toReplace.length === 0;
+}
+
+/** It never had another revision, and was not observed to have this one yet. */
+function isAdded({ content, entry }: Replica): boolean {
+  return content === 'updating' && entry.updated === undefined;
 }
 
 function endRollout(inputs: FleetInputs, update: OwnerRevision, record: RolloutRecord): Arrange {

@@ -182,6 +182,35 @@ describe('a revision', () => {
     expect(plan.state).toMatchObject({ rollout: undefined });
   });
 
+  test('is Healthy although a replica that was added for its rollout waits for room', () => {
+    const record = { ...rolloutTo(2, startMs, 2), reached: [0, 1, 2, 3] };
+    const waiting = replicaIn('updating', 4, { isMade: false, mayServe: false, excuse: 'BudgetExceeded' });
+    const spec = fleetSpec({ update: { maxSurge: 2 } });
+    const replicas = [...three(), replicaIn('updated', 3), waiting];
+    const world = worldOf(replicas, {
+      spec,
+      revisions: [old, present],
+      state: { update: 2, rollout: record },
+    });
+    const plan = arranged(world);
+    expect(outcomes(plan)).toEqual([
+      [1, 'Healthy'],
+      [2, 'Healthy'],
+    ]);
+    const leaving = rosterAfter(planOf({ ...world, revisions: [old, done], state: plan.state }));
+    expect(leaving.filter(({ phase }) => phase === 'draining').map(({ slot }) => slot)).toEqual([3, 4]);
+  });
+
+  test('is not Healthy while one that was updated in place is on its way', () => {
+    const record = { ...rolloutTo(2, startMs, 1), reached: [0, 1, 3] };
+    const coming = replicaIn('updating', 2);
+    const entry = { ...coming.entry, updated: startMs };
+    const replicas = [...three().slice(0, 2), { ...coming, entry }, replicaIn('updated', 3)];
+    const state = { update: 2, rollout: record };
+    const plan = planOf(worldOf(replicas, { revisions: [old, present], state }));
+    expect(plan).toMatchObject({ kind: 'wait', reason: 'ReplicasNotReady' });
+  });
+
   test('of a fleet that is scaled to 0 continues when replicas return', () => {
     const zero = fleetSpec({ replicas: 0 });
     const rollout = rolloutTo(2, startMs, 1);
