@@ -222,7 +222,8 @@ function beginRollout(inputs: FleetInputs, update: OwnerRevision, rollout: Rollo
   ];
   const steps = inputs.healthy && !isHealthy ? stepsText(inputs.object.spec.update.steps ?? []) : '';
   const observed = `${differing} of ${running.length} replicas differ (${ways.join(', ')})${steps}`;
-  const isReturn = isHealthy && toUpdate.some(({ revision }) => revision !== undefined);
+  // One with an earlier revision was left behind.
+  const isReturn = isHealthy && toUpdate.some(({ revision }) => (revision?.number ?? 0) > update.number);
   // Those that have it before its rollout were found with it.
   const isKnownToRun = running.some(({ content, isReady }) => content === 'updated' && isReady);
   const surge = surgeNeeded(inputs, toUpdate, toReplace.length, isReturn);

@@ -211,6 +211,19 @@ describe('a revision', () => {
     expect(plan).toMatchObject({ kind: 'wait', reason: 'ReplicasNotReady' });
   });
 
+  test('that is Healthy is no return for a replica that was left behind with an earlier one', () => {
+    const world = worldOf([...three().slice(0, 2), replicaIn('outdated', 2)]);
+    const plan = arranged(world);
+    expect(plan).toMatchObject({ reason: 'RollingOut', state: { rollout: { phase: 'Progressing' } } });
+    const newer = revisionOf(3, 'a:2', { outcome: 'Superseded' });
+    const other = { ...replicaIn('outdated', 2), revision: newer };
+    const back = [...three().slice(0, 2), { ...other, entry: { ...other.entry, revision: 3 } }];
+    expect(arranged(worldOf(back, { revisions: [old, done, newer] }))).toMatchObject({
+      reason: 'RollingBack',
+      state: { rollout: { phase: 'RollingBack' } },
+    });
+  });
+
   test('of a fleet that is scaled to 0 continues when replicas return', () => {
     const zero = fleetSpec({ replicas: 0 });
     const rollout = rolloutTo(2, startMs, 1);
