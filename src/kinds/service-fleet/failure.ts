@@ -61,6 +61,12 @@ export function isUntried(
   return !isTried && !(healthy && runsTheSame(revision, healthy));
 }
 
+/** What was added or repaired would get a revision that has failed: there is no other one. */
+export function hasOnlyFailed({ state: { rollout }, update, healthy }: FleetInputs): boolean {
+  const isFrozen = rollout?.phase === 'Frozen' && rollout.revision === update?.number;
+  return isFrozen && update?.outcome === 'Failed' && !healthy;
+}
+
 /** With what this pass observes of the rollout. It is saved with the next change, at the latest after two minutes. */
 export function noted(inputs: FleetInputs): FleetInputs {
   const { nowMs, state, wanted } = inputs;

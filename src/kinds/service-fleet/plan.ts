@@ -38,7 +38,7 @@ import { afterClockSetBack } from './clock-set-back.ts';
 import { creationDifferences } from './content-differences.ts';
 import { correct } from './corrections.ts';
 import { mayRetire } from './deletion-window.ts';
-import { noted, notedIdle, recorded } from './failure.ts';
+import { hasOnlyFailed, noted, notedIdle, recorded } from './failure.ts';
 import {
   arrange,
   countDifference,
@@ -248,7 +248,7 @@ function volumeNames(fleet: string, volumes: readonly VolumeEntry[]): string {
 
 function scale(inputs: FleetInputs, rollout: Rollout): Arrange | undefined {
   const missing = rollout.target - inPhase(inputs.replicas, 'wanted').length;
-  if (missing > 0) return scaleOut(inputs, rollout, missing);
+  if (missing > 0) return hasOnlyFailed(inputs) ? undefined : scaleOut(inputs, rollout, missing);
   return missing < 0 ? scaleIn(inputs, rollout, -missing) : undefined;
 }
 

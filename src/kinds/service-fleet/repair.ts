@@ -16,6 +16,7 @@
  */
 import type { Arrange } from '../../engine/plan/index.ts';
 import { countOf } from './counts.ts';
+import { hasOnlyFailed } from './failure.ts';
 import { arrange, inNewPhase, inPhase, scaleInPace, slotsText, type FleetInputs } from './inputs.ts';
 import type { Replica } from './replica.ts';
 import { victims } from './victims.ts';
@@ -48,7 +49,7 @@ export function repairsOf(inputs: FleetInputs): Repairs {
     ({ content, givenUp }) => isProven || content !== 'updating' || givenUp?.reason === 'DataLost',
   );
   return {
-    now: mode === 'Replace' ? victims(repairable).slice(0, Math.max(0, room)) : [],
+    now: mode === 'Replace' && !hasOnlyFailed(inputs) ? victims(repairable).slice(0, Math.max(0, room)) : [],
     massFailure: undefined,
     nextAt,
   };

@@ -586,6 +586,36 @@ describe('a revision that no replica has run', () => {
   });
 });
 
+describe('a first revision that has failed', () => {
+  const failed = { ...present, outcome: 'Failed' as const };
+  const frozen = (more: Partial<World> = {}, outcome = failed.outcome as typeof present.outcome) =>
+    rolling(
+      [failing(0), failing(1), replicaIn('updated', 2)],
+      { phase: 'Frozen', surge: 0 },
+      { revisions: [{ ...failed, outcome }], spec: fleetSpec({ replicas: 6 }), ...more },
+    );
+
+  test('gets no more replicas, since they would have it, too', () => {
+    expect(planOf(frozen())).toMatchObject({ kind: 'hold', reason: 'RolloutFrozen' });
+    expect(rosterAfter(planOf(frozen({}, 'RollingOut')))).toHaveLength(6);
+  });
+
+  test('is not repaired by others with it', () => {
+    const spec = fleetSpec({ repair: { afterSeconds: 60 } });
+    const broken = replicaIn('broken', 0, { content: 'updated' });
+    const replicas = [broken, replicaIn('updated', 1), replicaIn('updated', 2)];
+    expect(rosterAfter(planOf(frozen({ spec, replicas }, 'RollingOut')))[0]).toMatchObject({
+      phase: 'draining',
+    });
+    expect(planOf(frozen({ spec, replicas }))).toMatchObject({ kind: 'hold', reason: 'RolloutFrozen' });
+  });
+
+  test('has fewer replicas when fewer are wanted', () => {
+    const plan = planOf(frozen({ spec: fleetSpec({ replicas: 1 }) }));
+    expect(rosterAfter(plan).filter(({ phase }) => phase === 'draining')).toHaveLength(2);
+  });
+});
+
 test('a rollback ends although the document needs a Secret that is missing; before and after it, that holds the fleet', () => {
   const problem = holdFor('InvalidReference', 'the Secret llm does not exist');
   const planned = (world: World) => planFleet({ ...inputsOf(world), problem });
