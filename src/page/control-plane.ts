@@ -2,11 +2,11 @@
  * The page of a control plane, in the browser: every two seconds the summary and the view that is shown are asked for, with what the page has
  * already. What is shown follows from the answers alone (control-plane/views/). A tab that nobody sees asks for nothing.
  */
-import { render } from 'lit-html';
 import { delayMs, next, start, type Connection, type ConnectionEvent } from './connection.ts';
 import { ask, type Asked } from './control-plane/polling.ts';
 import { hrefOf, isSameList, pathOf, routeOf, type Route } from './control-plane/route.ts';
 import type { Summary } from './control-plane/shapes.ts';
+import { brokenView, drawFirst } from './drawing.ts';
 import { followLinks, goTo, toContent } from './navigation.ts';
 import { Places, type Place } from './places.ts';
 import { searchBySlash } from './search-key.ts';
@@ -67,7 +67,7 @@ function draw(): void {
     isDrawn = true;
     document.title = `${titleOf(route)} · Control plane`;
     const page = document.getElementById('page');
-    if (page) render(picture(), page);
+    if (page) drawFirst(page, [picture, () => picture(brokenView), brokenView], reportError);
     if (returning && data() !== undefined) {
       goTo(returning);
       returning = undefined;
@@ -75,7 +75,7 @@ function draw(): void {
   });
 }
 
-function picture(): unknown {
+function picture(inPlace?: () => unknown): unknown {
   const model = {
     route: typing.shown(route),
     connection,
@@ -91,7 +91,7 @@ function picture(): unknown {
     onType: (view: Parameters<typeof filter>[0], query: Route['query']) =>
       typing.type(query, () => filter(view, query)),
   };
-  return pageView(model, { serverMs: Date.now() + aheadMs });
+  return pageView(model, { serverMs: Date.now() + aheadMs }, inPlace);
 }
 
 function happened(event: ConnectionEvent): void {

@@ -2,8 +2,8 @@
  * The page, in the browser: one stream for the view that is shown, the summary every few seconds, and a new picture when something
  * has changed. What is shown follows from that alone (views/). A tab that nobody sees has no connection.
  */
-import { render } from 'lit-html';
 import { delayMs, next, start, type Connection, type ConnectionEvent } from './connection.ts';
+import { brokenView, drawFirst } from './drawing.ts';
 import { KeptViews } from './kept-views.ts';
 import { applied, nothingYet, outdated, type Live, type Sent } from './live.ts';
 import { followLinks, goTo, toContent } from './navigation.ts';
@@ -110,10 +110,10 @@ function draw(): void {
 
 /** At once. After a key, the next one may be pressed before the next frame, and is about what is shown. */
 function paint(): void {
+  const page = document.getElementById('page');
+  if (page) drawFirst(page, [picture, () => picture(brokenView), brokenView], reportError);
   const count = summary?.problems.forPerson ?? 0;
   document.title = `${count > 0 ? `(${count}) ` : ''}${titleOf(route)} · Fleetkeeper`;
-  const page = document.getElementById('page');
-  if (page) render(picture(), page);
   if (returning && live.head !== undefined && !live.isOutdated) {
     const place = returning;
     returning = undefined;
@@ -121,15 +121,19 @@ function paint(): void {
   }
 }
 
-function picture(): unknown {
+function picture(inPlace = shownView): unknown {
   if (connection.is === 'denied')
     return loginView({ status: connection.status, wasRefused, onToken: (token) => void logIn(token) });
   const silentMs = connection.is === 'stale' ? performance.now() - shownAtMs : 0;
   return frame(
     { route, connection, summary, silentMs, isOutdated, onReload: () => location.reload(), onTry: connect },
-    content(typing.shown(route), live, summary, shell, now(), older),
+    inPlace(),
     now(),
   );
+}
+
+function shownView(): unknown {
+  return content(typing.shown(route), live, summary, shell, now(), older);
 }
 
 function happened(event: ConnectionEvent): void {

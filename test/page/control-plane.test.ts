@@ -18,7 +18,7 @@ import type {
 import { pageView, titleOf, type PageModel } from '../../src/page/control-plane/views/index.ts';
 
 const now = { serverMs: nowMs, timeZone: 'UTC' };
-const hostile = `"><img src=x onerror=alert(1)><script>alert(1)</script>`;
+const hostile = `"><img src=x onerror=alert(1)><script>alert(1)</script> 2026-12-31T23:59:60Z`;
 
 const summary: Summary = {
   page: '"a"',

@@ -16,37 +16,38 @@ export function state(tone: Tone, word: string): TemplateResult {
 }
 
 /** `3 min ago`, with the time in UTC for whoever points at it. `at`: RFC 3339. */
-export function ago(at: string | undefined, { serverMs }: Now): TemplateResult {
+export function ago(at: string | undefined, { serverMs }: Now): TemplateResult | string {
   if (at === undefined) return html`<span class="muted">never</span>`;
-  const ms = Date.parse(at);
-  const text = ms > serverMs + 1000 ? `in ${duration(ms - serverMs)}` : `${duration(serverMs - ms)} ago`;
-  return html`<time class="nowrap" datetime=${at} title=${utc(ms)}>${text}</time>`;
+  return timed(at, (ms) =>
+    ms > serverMs + 1000 ? `in ${duration(ms - serverMs)}` : `${duration(serverMs - ms)} ago`,
+  );
 }
 
 /** For how long: `3 min`. */
-export function since(at: string | undefined, { serverMs }: Now): TemplateResult | typeof nothing {
+export function since(at: string | undefined, { serverMs }: Now): TemplateResult | string | typeof nothing {
   if (at === undefined) return nothing;
-  const ms = Date.parse(at);
-  return html`<time class="nowrap" datetime=${at} title=${`since ${utc(ms)}`}
-    >${duration(serverMs - ms)}</time
-  >`;
+  return timed(at, (ms) => duration(serverMs - ms), 'since ');
 }
 
 /** The time itself, in the reader's zone. */
-export function moment(at: string | undefined, { serverMs, timeZone }: Now): TemplateResult | typeof nothing {
+export function moment(
+  at: string | undefined,
+  { serverMs, timeZone }: Now,
+): TemplateResult | string | typeof nothing {
   if (at === undefined) return nothing;
-  const ms = Date.parse(at);
-  return html`<time class="nowrap" datetime=${at} title=${utc(ms)}
-    >${clockTime(ms, serverMs, timeZone)}</time
-  >`;
+  return timed(at, (ms) => clockTime(ms, serverMs, timeZone));
 }
 
 /** With its second. */
-export function exactMoment(at: string, { serverMs, timeZone }: Now): TemplateResult {
+export function exactMoment(at: string, { serverMs, timeZone }: Now): TemplateResult | string {
+  return timed(at, (ms) => clockTime(ms, serverMs, timeZone, true));
+}
+
+/** Others may have written a time that there is none: it is shown as it is. */
+function timed(at: string, textOf: (ms: number) => string, before = ''): TemplateResult | string {
   const ms = Date.parse(at);
-  return html`<time class="nowrap" datetime=${at} title=${utc(ms)}
-    >${clockTime(ms, serverMs, timeZone, true)}</time
-  >`;
+  if (Number.isNaN(ms)) return at;
+  return html`<time class="nowrap" datetime=${at} title=${`${before}${utc(ms)}`}>${textOf(ms)}</time>`;
 }
 
 const timeInText = /(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?Z)/;

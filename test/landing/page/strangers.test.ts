@@ -33,6 +33,7 @@ const corpus = [
   '${ran("template")} {{ran("template")}} <!--?lit$123$--><?lit$123$>',
   `" style="background:url(javascript:ran('css'))" onfocus="ran('focus')" autofocus x="`,
   `<a href="javascript:ran('link')">click</a> <form action=javascript:ran('form')><button>x`,
+  'the log of 0000-00-00T00:00:00Z and 2026-12-31T23:59:60Z',
   `\u202e\u2066<b>\u0000\u0007\u001b[31m</b>\ud800`,
 ];
 
@@ -159,6 +160,22 @@ testInBrowser(
     await expect.poll(() => reportsOf(page)).not.toEqual([]);
   },
 );
+
+testInBrowser('what can not be drawn leaves no old picture, and a message is in its place', async () => {
+  const source = new FakeSource([recordOf('ContainerService/shop/web')], [readAccount('shop/default')]);
+  const { url } = await serve(source);
+  const { page, complaints } = await openPage(`${url}/#/objects`);
+  await page.getByRole('link', { name: 'web' }).waitFor();
+  // As a server of another version might answer.
+  await page.route('**/api/v1/summary', (route) => route.fulfill({ json: { version: '1.2.3' } }));
+  await page.getByRole('alert').getByText('This can not be shown').waitFor();
+  expect(await page.getByText(/^Live/).count()).toBe(0);
+  expect(await page.getByRole('link', { name: 'web' }).count()).toBe(0);
+  expect(complaints).not.toEqual([]);
+  await page.unroute('**/api/v1/summary');
+  await page.getByRole('link', { name: 'web' }).waitFor();
+  await page.getByText(/^Live/).waitFor();
+});
 
 const minute = 60_000;
 

@@ -15,7 +15,7 @@ import {
   type Described,
 } from './support.ts';
 
-export const hostile = `"><img src=x onerror=alert(1)><script>alert(1)</script> javascript:alert(1) \u202e`;
+export const hostile = `"><img src=x onerror=alert(1)><script>alert(1)</script> javascript:alert(1) \u202e 0000-00-00T00:00:00Z`;
 
 const service = (name: string, more: Described = {}, namespace = 'shop') =>
   recordOf(`ContainerService/${namespace}/${name}`, {

@@ -69,7 +69,12 @@ export function titleOf({ view, query }: Route): string {
   return views.find(([each]) => each === view)?.[1] ?? 'Not found';
 }
 
-export function pageView(model: PageModel, now: Now): TemplateResult {
+/** `inPlace`: in the place of the view that the route has. */
+export function pageView(
+  model: PageModel,
+  now: Now,
+  inPlace: () => unknown = () => content(model, now),
+): TemplateResult {
   const { route, summary } = model;
   const current = parents[route.view] ?? route.view;
   const links = views.map(([view, name]) => ({
@@ -83,7 +88,7 @@ export function pageView(model: PageModel, now: Now): TemplateResult {
   const connection = connectionState(model);
   const footer = summary ? pace(summary) : nothing;
   const title = titleOf(route);
-  return layout({ name: 'Control plane', title, connection, links, footer, banners }, content(model, now));
+  return layout({ name: 'Control plane', title, connection, links, footer, banners }, inPlace());
 }
 
 /** Prices are of the platform's hours. */
