@@ -212,6 +212,8 @@ export const budgets: readonly Budget[] = [
 ];
 
 export function summary(more: Partial<Summary> = {}): Summary {
+  const { accounts = [account] } = more;
+  const runways = accounts.flatMap(({ runwaySeconds }) => runwaySeconds ?? []);
   return {
     version: '0.2.0',
     place: 'folder',
@@ -239,7 +241,13 @@ export function summary(more: Partial<Summary> = {}): Summary {
     brakes: [],
     burnMicrosPerHour: 15_520_000,
     budgets: [...budgets],
-    accounts: [account],
+    runwaySeconds: runways.length === 0 ? null : Math.min(...runways),
+    accounts,
+    accountCounts: {
+      all: accounts.length,
+      current: accounts.filter(({ up, isStale }) => up && !isStale).length,
+      unread: accounts.filter(({ readAt }) => readAt === null).length,
+    },
     oldestReadAt: at(4),
     notes: [],
     ...more,

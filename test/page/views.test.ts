@@ -55,6 +55,34 @@ test('an account that was never read is no good news', () => {
   }
 });
 
+test('while there are more problems than are shown, there is no good news', () => {
+  const others = made.problems.filter(({ turn }) => turn === 'provider');
+  const view = problemsView({ head: { ...head, total: 61 }, problems: others, summary: made.summary() }, now);
+  expect(textsOf(view, 'h1')).toEqual(['61 problems']);
+  expect(textOf(view)).toContain('None of those that are shown needs you.');
+  expect(textOf(view)).toContain('and 60 more problems');
+  expect(textOf(view)).not.toContain('Nothing needs you');
+  expect(rendered(view).querySelector('.empty .ok, .state.ok')).toBeNull();
+});
+
+test('accounts that are not shown count: for the good news, for their age, and for the balance that ends first', () => {
+  const summary = made.summary({
+    accountCounts: { all: 180, current: 180, unread: 0 },
+    runwaySeconds: 7200,
+    oldestReadAt: made.at(15),
+  });
+  const none = { total: 0, objects: 0, suspended: [] };
+  const start = (shown: typeof summary) =>
+    textOf(problemsView({ head: none, problems: [], summary: shown }, now));
+  expect(start(summary)).toContain('Nothing needs you');
+  expect(start(summary)).toContain('All 180 accounts were read in the last 15 s.');
+  expect(start(summary)).toContain('Balance lasts 2 h');
+  expect(textOf(accountsView(summary, now))).toContain('and 179 more accounts');
+  const behind = { ...summary, accountCounts: { all: 180, current: 179, unread: 1 }, oldestReadAt: null };
+  expect(start(behind)).toContain('No problem is known');
+  expect(start(behind)).toContain('1 account was never read.');
+});
+
 test('what is suspended has its own section, and is not healthy', () => {
   const view = problemsView({ head, problems: made.problems, summary: made.summary() }, now);
   expect(textsOf(view, '[aria-labelledby=suspended] li')).toEqual(['Paused 2 objects']);
@@ -324,7 +352,7 @@ test('in a column of the objects, all costs have as many decimals', () => {
 });
 
 test('an account that fails says why, and since when it was not read', () => {
-  const text = textOf(accountsView({ accounts: [made.account, made.failing], brakes: [] }, now));
+  const text = textOf(accountsView(made.summary({ accounts: [made.account, made.failing] }), now));
   expect(text).toContain('18.4 of 20 a second; 3 wait; 2 answered with 429');
   expect(text).toContain('Unauthorized the API refuses the key (401)');
   expect(text).toContain('1 h 30 min ago');
@@ -434,7 +462,7 @@ test('brakes that are engaged are on the view of the accounts, with how far they
     made.brake,
     Object.assign({}, made.brake, { account: null, namespace: null, count: 0, since: null }),
   ];
-  const view = accountsView({ accounts: [made.account], brakes: engaged }, now);
+  const view = accountsView(made.summary({ brakes: engaged }), now);
   const [first, second] = textsOf(view, '[aria-labelledby=brakes] article');
   expect(first).toBe(
     'MassChangeBrake stops creations and deletions in shop/default for 10 min ' +

@@ -9,9 +9,10 @@ import { linkTo } from '../route.ts';
 import type { AccountFacts, Summary } from '../shapes.ts';
 
 export function accountsView(
-  { accounts, brakes: engaged }: Pick<Summary, 'accounts' | 'brakes'>,
+  { accounts, accountCounts, brakes: engaged }: Pick<Summary, 'accounts' | 'accountCounts' | 'brakes'>,
   now: Now,
 ): TemplateResult {
+  const rest = accountCounts.all - accounts.length;
   return html`
     <header class="top"><h1>Accounts</h1></header>
     ${brakes(engaged, now)}
@@ -21,6 +22,13 @@ export function accountsView(
             <div class="empty"><strong>There is no Account</strong></div>
           </section>`
         : accounts.map((each) => accountPanel(each, now))
+    }
+    ${
+      rest > 0
+        ? html`<p class="muted">
+            and ${counted(rest, 'more account')}; those that were not read lately, or fail, come first
+          </p>`
+        : nothing
     }
   `;
 }

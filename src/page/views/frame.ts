@@ -50,7 +50,7 @@ export function frame(model: FrameModel, content: unknown, now: Now): TemplateRe
 
 /** The page has a connection, and its manager has none: that is not the same. */
 function isBehind(summary: Summary | undefined): boolean {
-  return summary?.accounts.some(({ isStale, up }) => isStale || !up) ?? false;
+  return summary !== undefined && summary.accountCounts.current < summary.accountCounts.all;
 }
 
 /** How old the oldest read of an account is. */

@@ -19,16 +19,20 @@ export function problemsView({ head, problems, summary }: ProblemsModel, now: No
   const own = problems.filter(needsPerson);
   const others = problems.filter((each) => !needsPerson(each));
   const rest = head.total - problems.length;
+  const isNone = own.length === 0 && rest <= 0;
+  const heading = isNone
+    ? nothingText(summary)
+    : counted(own.length === 0 ? head.total : own.length, 'problem');
   return html`
     <header class="top">
       <div>
-        <h1>${own.length === 0 && rest <= 0 ? nothingText(summary) : counted(own.length, 'problem')}</h1>
+        <h1>${heading}</h1>
         <p>${summary ? readText(summary, now) : nothing}</p>
       </div>
     </header>
     ${summary ? figures(summary) : nothing}
     <section class="panel" aria-label="Problems">
-      ${own.length === 0 ? noProblems(summary) : listOf(own, now)}
+      ${own.length === 0 ? noProblems(summary, rest) : listOf(own, now)}
       ${
         rest > 0
           ? html`<div class="body muted">
@@ -70,13 +74,18 @@ function listOf(problems: readonly Problem[], now: Now): unknown {
 /** What is not read, or looked after by nobody, is no good news (GI6). */
 function isAllKnown(summary: Summary | undefined): boolean {
   const isManaged = summary !== undefined && ['Running', 'Unknown'].includes(summary.manager.state);
-  return isManaged && summary.accounts.every(({ up, isStale }) => up && !isStale);
+  return isManaged && summary.accountCounts.current === summary.accountCounts.all;
 }
 
 const nothingText = (summary: Summary | undefined) =>
   isAllKnown(summary) ? 'Nothing needs you' : 'No problem is known';
 
-function noProblems(summary: Summary | undefined): TemplateResult {
+/** `rest`: how many problems are not shown. */
+function noProblems(summary: Summary | undefined, rest: number): TemplateResult {
+  if (rest > 0)
+    return html`<div class="empty">
+      ${marks.idle}<strong>Not all problems are shown</strong>None of those that are shown needs you.
+    </div>`;
   return isAllKnown(summary)
     ? html`<div class="empty">
         ${marks.ok}<strong>Nothing needs you</strong>What waits or is held now continues by itself.
@@ -86,23 +95,20 @@ function noProblems(summary: Summary | undefined): TemplateResult {
       </div>`;
 }
 
-function readText({ accounts, oldestReadAt }: Summary, now: Now): TemplateResult | string {
-  if (accounts.length === 0) return 'There is no Account.';
-  if (oldestReadAt === null) {
-    const unread = accounts.filter(({ readAt }) => readAt === null);
-    return `${counted(unread.length, 'account')} ${unread.length === 1 ? 'was' : 'were'} never read.`;
-  }
+function readText({ accountCounts: { all, unread }, oldestReadAt }: Summary, now: Now): string {
+  if (all === 0) return 'There is no Account.';
+  if (oldestReadAt === null)
+    return `${counted(unread, 'account')} ${unread === 1 ? 'was' : 'were'} never read.`;
   const ageMs = Math.max(0, now.serverMs - Date.parse(oldestReadAt));
-  return accounts.length === 1
+  return all === 1
     ? `The account was read ${duration(ageMs)} ago.`
-    : `All ${accounts.length} accounts were read in the last ${duration(ageMs)}.`;
+    : `All ${all} accounts were read in the last ${duration(ageMs)}.`;
 }
 
 /** Objects by health: together they are all. Those that are rare are shown only if there is one. */
 const always: ReadonlySet<Health> = new Set(['Healthy', 'Waiting', 'Working']);
 
-function figures({ objects, health, burnMicrosPerHour, accounts }: Summary): TemplateResult {
-  const runways = accounts.flatMap(({ runwaySeconds }) => runwaySeconds ?? []);
+function figures({ objects, health, burnMicrosPerHour, runwaySeconds }: Summary): TemplateResult {
   const shown = (Object.keys(tones) as Health[])
     .toReversed()
     .filter((each) => always.has(each) || (health[each] ?? 0) > 0);
@@ -115,7 +121,7 @@ function figures({ objects, health, burnMicrosPerHour, accounts }: Summary): Tem
       return figure(each, value, linkTo(['objects'], { health: each }), tone);
     })}
     ${figure('Cost now', burnMicrosPerHour === null ? 'unknown' : html`${usd(burnMicrosPerHour)}<small>/h</small>`, linkTo(['money']))}
-    ${figure('Balance lasts', runways.length === 0 ? '–' : duration(1000 * Math.min(...runways)), linkTo(['money']))}
+    ${figure('Balance lasts', runwaySeconds === null ? '–' : duration(1000 * runwaySeconds), linkTo(['money']))}
   </dl>`;
 }
 

@@ -7,18 +7,44 @@ import { numberIn } from '../fleet/row.ts';
 import { isAccountStale, type AccountNow, type ReadStore } from '../fleet/source.ts';
 import { firstOfBalance } from '../../shown/shared-things.ts';
 import type { z } from 'zod';
-import type { accountFacts, budget } from '../schemas/answers.ts';
+import type { accountFacts, budget, summary } from '../schemas/answers.ts';
 import { shownRecord, type AnswerContext } from './context.ts';
 
-export const mostAccounts = 100;
+const mostAccounts = 100;
 export const mostBudgets = 100;
 export const budgetKinds = managedKinds.filter((kind) => 'budget' in traitsOf(kind));
 
 export type AccountFacts = z.infer<typeof accountFacts>;
 export type BudgetFacts = z.infer<typeof budget>;
+type AccountCounts = z.infer<typeof summary>['accountCounts'];
 
 export function visibleAccounts({ index, reader }: Pick<AnswerContext, 'index' | 'reader'>): AccountNow[] {
   return index.accounts.filter((account) => seesAccount(reader, account));
+}
+
+/** The first ones, for a list that is cut: those of which something is not known now, before the others. */
+export function firstAccounts(accounts: readonly AccountNow[]): AccountNow[] {
+  const others = accounts.filter((account) => !isCurrent(account));
+  return [...others, ...accounts.filter(isCurrent)].slice(0, mostAccounts);
+}
+
+export function accountCounts(accounts: readonly AccountNow[]): AccountCounts {
+  return {
+    all: accounts.length,
+    current: accounts.filter(isCurrent).length,
+    unread: accounts.filter(({ readAt }) => readAt === undefined).length,
+  };
+}
+
+/** It was read lately, and does not fail. */
+function isCurrent(account: AccountNow): boolean {
+  return account.readAt !== undefined && account.failure === undefined && !isAccountStale(account);
+}
+
+/** Of the balance that ends first. */
+export function shortestRunway(accounts: readonly AccountNow[]): number | null {
+  const known = accounts.flatMap(({ runwaySeconds }) => runwaySeconds ?? []);
+  return known.length === 0 ? null : Math.min(...known);
 }
 
 export function factsOf(account: AccountNow, { source, nowMs }: AnswerContext): AccountFacts {

@@ -22,7 +22,7 @@ const namesShown = 5;
 const mistakesShown = 10;
 
 export interface Problems {
-  /** Worst first. */
+  /** Worst first: critical ones, and among each severity those that only a person can end. */
   readonly problems: readonly Problem[];
   /** Objects that have one. */
   readonly objects: number;
@@ -177,8 +177,8 @@ function longestFirst(left: IndexedRow, right: IndexedRow): number {
   return left.sinceMs - right.sinceMs || (left.row.key < right.row.key ? -1 : 1);
 }
 
-function rankOf({ severity }: Problem): number {
-  return severity === 'critical' ? 0 : 1;
+function rankOf({ severity, turn }: Problem): number {
+  return (severity === 'critical' ? 0 : 2) + (turn === 'user' ? 0 : 1);
 }
 
 function worstFirst(left: Problem, right: Problem): number {

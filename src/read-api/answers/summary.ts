@@ -3,7 +3,15 @@ import { rfc3339 } from '../../base/index.ts';
 import type { z } from 'zod';
 import type { summary } from '../schemas/answers.ts';
 import type { Health } from '../schemas/parts.ts';
-import { burnOf, factsOf, mostAccounts, visibleAccounts, visibleBudgets } from './accounts.ts';
+import {
+  accountCounts,
+  burnOf,
+  factsOf,
+  firstAccounts,
+  shortestRunway,
+  visibleAccounts,
+  visibleBudgets,
+} from './accounts.ts';
 import { brakesOf } from './brakes.ts';
 import type { AnswerContext } from './context.ts';
 import { openProblems, suspendedBy } from './problems.ts';
@@ -43,7 +51,9 @@ export function summaryOf(context: AnswerContext): Summary {
     brakes: brakesOf(context),
     burnMicrosPerHour: burnOf(accounts, source.store),
     budgets: visibleBudgets(context),
-    accounts: accounts.slice(0, mostAccounts).map((account) => factsOf(account, context)),
+    runwaySeconds: shortestRunway(accounts),
+    accounts: firstAccounts(accounts).map((account) => factsOf(account, context)),
+    accountCounts: accountCounts(accounts),
     oldestReadAt: oldestRead(accounts.map(({ readAt }) => readAt)),
     notes: [...source.notes],
   };

@@ -120,8 +120,17 @@ export const summary = z.object({
   suspended: z.array(z.object({ reason: text, count })),
   brakes: z.array(brake).max(50).describe('By which Fleetkeeper has stopped itself.'),
   burnMicrosPerHour: micros.nullable(),
+  runwaySeconds: z.number().nullable().describe('Of the balance that ends first.'),
   budgets: z.array(budget).max(100),
-  accounts: z.array(accountFacts).max(100),
+  accounts: z
+    .array(accountFacts)
+    .max(100)
+    .describe('Those that were not read lately or fail come first; `accountCounts` has how many there are.'),
+  accountCounts: z.object({
+    all: count,
+    current: count.describe('Read lately, and not failing.'),
+    unread: count.describe('Never read.'),
+  }),
   oldestReadAt: time
     .nullable()
     .describe('Of the account that was read longest ago; null: one was never read.'),

@@ -52,6 +52,23 @@ describe('problems', () => {
     expect([body.total, body.objects]).toEqual([3, 9]);
   });
 
+  test('what only a person can end is before what continues by itself, in however many accounts that is', async () => {
+    const accounts = Array.from({ length: 60 }, (_, at) => `team-${at}`);
+    const waits = accounts.flatMap((namespace) =>
+      ['a', 'b'].map((name) =>
+        recordOf(service(name, namespace), { conditions: waiting('CapacityUnavailable') }),
+      ),
+    );
+    const source = new FakeSource([
+      ...waits,
+      recordOf(service('mistaken'), { conditions: held('InvalidSpec') }),
+      recordOf(service('lost'), { conditions: held('DataLost') }),
+    ]);
+    const { body } = await ask(createWorld(source), '/api/v1/problems?limit=50');
+    const first = body.items.slice(0, 3).map(({ reason }: Json) => reason);
+    expect([body.total, ...first]).toEqual([62, 'DataLost', 'InvalidSpec', 'CapacityUnavailable']);
+  });
+
   test('a warning is one after 5 minutes, what is critical at once, and information never', async () => {
     const since = { lastTransitionTime: ago(1) };
     const world = createWorld(
@@ -170,6 +187,29 @@ test('what is in an account that is not read any more is Stale, also in a stream
     oldestReadAt: null,
     accounts: [{ up: false, isStale: true, readAt: null }],
   });
+});
+
+test('of more accounts than are shown, those that are not read come first, and all of them count', async () => {
+  const all = Array.from({ length: 130 }, (_, at) => readAccount(`team-${at}/default`));
+  const failure = { reason: 'Unauthorized', message: '401' };
+  all[110] = readAccount('team-110/default', { failure, runwaySeconds: 60 });
+  all[120] = readAccount('team-120/default', { readAt: undefined, ageMs: undefined });
+  const source = new FakeSource([], all);
+  const { body } = await ask(createWorld(source), '/api/v1/summary');
+  expect(body.accounts).toHaveLength(100);
+  expect(body.accounts.slice(0, 3).map(({ account }: Json) => account)).toEqual([
+    'team-110/default',
+    'team-120/default',
+    'team-0/default',
+  ]);
+  expect(body).toMatchObject({
+    accountCounts: { all: 130, current: 128, unread: 1 },
+    runwaySeconds: 60,
+    oldestReadAt: null,
+  });
+  const access = { reader: async () => ({ namespaces: new Set(['team-7']) }) };
+  const own = (await ask(createWorld(source, { access }), '/api/v1/summary')).body;
+  expect([own.accountCounts, own.runwaySeconds]).toEqual([{ all: 1, current: 1, unread: 0 }, 3600]);
 });
 
 test('what came and went while nobody asked is neither kept nor missed', async () => {
