@@ -13,7 +13,7 @@
  * | failure                                          | answer                                                              |
  * |--------------------------------------------------|---------------------------------------------------------------------|
  * | the operator is down, or an account is not read  | the last state: `manager`, `readAt`, and objects that are Stale     |
- * | not everything of a cluster was listed yet       | 503 with the reason; after that, the last state                     |
+ * | no namespace of a cluster was listed yet         | 503 with the reason; after that, the last state                     |
  * | an account was never read                        | `readAt: null`; its objects are Stale or Unknown                    |
  * | 10,000 problems at once                          | groups by reason and account, 200 at most per page                  |
  * | the object of a cursor was deleted               | the next page begins behind its position                            |

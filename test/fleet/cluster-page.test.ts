@@ -310,6 +310,18 @@ async function createNeighbours() {
   return { fleet, server, operator, roles, flags: ['--kubeconfig', kubeconfig, '--page-kubernetes-auth'] };
 }
 
+/** Its Lease is where the operator of the manifests has it. */
+async function moveOperator({
+  fleet,
+  server,
+  operator,
+}: Pick<Awaited<ReturnType<typeof createNeighbours>>, 'fleet' | 'server' | 'operator'>): Promise<void> {
+  await operator.kill('SIGTERM');
+  const [, , , kubeconfig = ''] = fleet.flags;
+  const own = server.kubeconfig(`${kubeconfig}-of-the-system`, { namespace: 'fleetkeeper-system' });
+  launch(['run', '--source', 'kubernetes', '--kubeconfig', own]);
+}
+
 testWithServer(
   'a reader sees the namespaces that he may list with kubectl, and no trace of others (GI2)',
   async () => {
@@ -396,11 +408,7 @@ testWithServer(
   'it asks the API server for what its manifests allow, all of it, and for nothing else',
   async () => {
     const { fleet, server, operator, flags, roles } = await createNeighbours();
-    // The Lease is where the operator of the manifests has it.
-    await operator.kill('SIGTERM');
-    const [, , , kubeconfig = ''] = fleet.flags;
-    const own = server.kubeconfig(`${kubeconfig}-of-the-system`, { namespace: 'fleetkeeper-system' });
-    launch(['run', '--source', 'kubernetes', '--kubeconfig', own]);
+    await moveOperator({ fleet, server, operator });
     const { get } = await openClusterPage(flags);
     const token = server.tokenOf(fleet.namespace, 'somebody');
     const page = { namespace: 'fleetkeeper-system', name: 'fleetkeeper-page' };
@@ -452,6 +460,33 @@ testWithServer(
     const grants = grantsOf(roles, page);
     expect(calls.filter((call) => !allowedBy(grants, call)).map(describeCall)).toEqual([]);
     expect(unusedRights(grants, calls)).toEqual([]);
+  },
+);
+
+testWithServer(
+  'of several namespaces, the one that can not be read is named to who may see it, and the others are shown as ever',
+  async () => {
+    const { fleet, server, operator, flags } = await createNeighbours();
+    const { namespace } = fleet;
+    await moveOperator({ fleet, server, operator });
+    await allowReading(fleet.cluster.api, { namespace, reader: 'own' });
+    const own = server.tokenOf(namespace, 'own');
+    const admin = server.tokenOf('fleetkeeper-system', 'fleetkeeper-page');
+    const user = 'system:serviceaccount:fleetkeeper-system:fleetkeeper-page';
+    const allow = server.faults.add({ match: { user, namespace: 'other' }, status: 403 });
+    const { get } = await openClusterPage([...flags, '--watch-namespaces', `${namespace},other`]);
+    const summary = async (token: string) => (await get('/api/v1/summary', token)).body;
+    await eventually('its failure is known', async () =>
+      (await summary(admin)).notes.some((note: string) => /^other can't be read now.*403/.test(note)),
+    );
+    await eventually('the others are current', async () => (await summary(admin)).health.Healthy === 2);
+    const all = await summary(admin);
+    expect([all.objects, all.isComplete]).toEqual([2, false]);
+    const seen = await get('/api/v1/summary', own);
+    expect([seen.body.objects, seen.body.isComplete, seen.text.includes('other')]).toEqual([2, true, false]);
+    allow();
+    await eventually('it joins', async () => (await summary(admin)).objects === 5);
+    await eventually('it is complete', async () => (await summary(admin)).isComplete);
   },
 );
 

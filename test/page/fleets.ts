@@ -250,6 +250,7 @@ export function summary(more: Partial<Summary> = {}): Summary {
     },
     oldestReadAt: at(4),
     notes: [],
+    isComplete: true,
     ...more,
   };
 }

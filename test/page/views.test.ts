@@ -83,6 +83,15 @@ test('accounts that are not shown count: for the good news, for their age, and f
   expect(start(behind)).toContain('1 account was never read.');
 });
 
+test('a namespace that can not be read is no good news either', () => {
+  const none = { total: 0, objects: 0, suspended: [] };
+  const summary = made.summary({ isComplete: false, notes: ['lab can not be read now'] });
+  const view = problemsView({ head: none, problems: [], summary }, now);
+  expect(textOf(view)).toContain('No problem is known');
+  expect(textOf(view)).not.toContain('Nothing needs you');
+  expect(textOf(view)).toContain('lab can not be read now');
+});
+
 test('what is suspended has its own section, and is not healthy', () => {
   const view = problemsView({ head, problems: made.problems, summary: made.summary() }, now);
   expect(textsOf(view, '[aria-labelledby=suspended] li')).toEqual(['Paused 2 objects']);

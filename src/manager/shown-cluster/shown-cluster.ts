@@ -2,10 +2,11 @@
  * A cluster for whoever only shows it: objects with their status, and Events, by list and watch. Nothing is written, no Secret and no
  * ConfigMap is read, and no provider is asked. It works while no operator runs.
  *
- *     new ── start ──> listing ── every kind was listed ──> listed ── stop ──> stopped
+ *     new ── start ──> listing ── every kind of a namespace was listed ──> listed ── stop ──> stopped
  *                         └── a kind can't be listed: `unread` has the reason, and the list is tried again without end
  *
- * Once it is listed it stays so: while the API server is down, the last state is shown, and `silence` has the reason.
+ * Once it is listed it stays so: while the API server is down, the last state is shown, and `blind` has the reason. Several namespaces are
+ * independent, as for an operator (desired/cluster/cluster-scopes.ts): one that can't be read keeps nobody from seeing the others.
  */
 import { provisionalKey, type Clock, type Random } from '../../base/index.ts';
 import {
@@ -55,7 +56,15 @@ export interface ShownClusterOptions {
 
 interface Informer {
   readonly kind: ManagedKind;
+  readonly namespace: string | undefined;
   readonly reflector: Reflector;
+}
+
+/** What is not known now. */
+export interface Blind {
+  /** Undefined: it is not one of several. */
+  readonly namespace: string | undefined;
+  readonly problem: string;
 }
 
 export class ShownCluster {
@@ -64,6 +73,8 @@ export class ShownCluster {
   readonly shards: number;
   readonly #options: ShownClusterOptions;
   readonly #informers: readonly Informer[];
+  /** The same by namespace; undefined: all of them. */
+  readonly #scopes: ReadonlyMap<string | undefined, readonly Informer[]>;
   readonly #events: readonly Reflector[];
   readonly #leases: LeaseWatch;
   readonly #entries = new Map<ObjectKey, ClusterEntry>();
@@ -78,6 +89,7 @@ export class ShownCluster {
     this.store = new ShownStore({ ownerName: '', digestKey: provisionalKey(random) }, [], []);
     const scopes = namespaces.length === 0 ? [undefined] : namespaces;
     this.#informers = managedKinds.flatMap((kind) => scopes.map((scope) => this.#informer(kind, scope)));
+    this.#scopes = Map.groupBy(this.#informers, ({ namespace }) => namespace);
     this.#events = scopes.map((scope) => this.#eventReflector(scope));
     const names = Array.from({ length: shards }, (_, index) => this.#leaseName(index));
     const onRound = () => {
@@ -97,25 +109,39 @@ export class ShownCluster {
     await Promise.all([this.#leases.stop(), ...reflectors.map((reflector) => reflector.stop())]);
   }
 
-  /** Why not everything was listed once; undefined when it was. */
+  /** Why nothing is shown: no namespace was listed completely yet. */
   get unread(): string | undefined {
-    const missing = this.#informers.find(({ reflector }) => !reflector.hasSynced);
-    if (!missing) return this.#isAsked ? undefined : 'the Lease of the operator has not been read yet';
-    const { plural } = resourceTypes[missing.kind];
-    return missing.reflector.problem ?? `${plural} have not been listed yet`;
+    const missing = Array.from(this.#scopes.values(), (informers) => informers.find(isUnlisted));
+    const [first] = missing;
+    if (first && !missing.includes(undefined)) return problemOf(first);
+    return this.#isAsked ? undefined : 'the Lease of the operator has not been read yet';
   }
 
-  /** Kinds of which nothing was heard for long, with the reason. */
-  get silence(): ReadonlyMap<ManagedKind, string> {
-    const silent = this.#informers.flatMap(({ kind, reflector }) =>
-      reflector.problem === undefined ? [] : [[kind, reflector.problem] as const],
+  /** Kinds that were not listed yet, or of which nothing was heard for long. */
+  get blind(): readonly (Blind & { readonly kind: ManagedKind })[] {
+    return this.#informers
+      .filter((each) => isUnlisted(each) || each.reflector.problem !== undefined)
+      .map((each) => ({
+        kind: each.kind,
+        namespace: this.#oneOfSeveral(each.namespace),
+        problem: problemOf(each),
+      }));
+  }
+
+  /** What is shown of it may be old. Half of a namespace would be misunderstood, so until all of it was listed, nothing in it is current. */
+  isBlind(key: ObjectKey): boolean {
+    const { kind, namespace } = parseObjectKey(key);
+    const informers = this.#scopes.get(namespace) ?? this.#scopes.get(undefined) ?? [];
+    return informers.some(
+      (each) => isUnlisted(each) || (each.kind === kind && each.reflector.problem !== undefined),
     );
-    return new Map(silent);
   }
 
-  /** Why no Events are shown. */
-  get eventProblem(): string | undefined {
-    return this.#events.find((reflector) => !reflector.hasSynced)?.problem;
+  /** Where no Events are shown. */
+  get withoutEvents(): readonly Blind[] {
+    return this.#events.flatMap(({ hasSynced, problem, namespace }) =>
+      hasSynced || problem === undefined ? [] : [{ namespace: this.#oneOfSeveral(namespace), problem }],
+    );
   }
 
   /** Of the operator that manages this part of the accounts, from 0. */
@@ -140,15 +166,19 @@ export class ShownCluster {
     return this.#entries.get(key)?.facts.createdAt;
   }
 
-  /** Those that have objects. */
+  /** Those that have objects, and those that are named: what is not known of one concerns who may see it. */
   get namespaces(): Iterable<string> {
-    return this.#namespaces.keys();
+    return new Set([...this.#options.namespaces, ...this.#namespaces.keys()]);
   }
 
   /** Sets the gauges of the informers. */
   updateMetrics(): void {
     const reflectors = [...this.#informers.map(({ reflector }) => reflector), ...this.#events];
     setWatchSilence(this.#options.metrics, reflectors);
+  }
+
+  #oneOfSeveral(namespace: string | undefined): string | undefined {
+    return this.#scopes.size > 1 ? namespace : undefined;
   }
 
   #accountOf(key: ObjectKey): string {
@@ -175,7 +205,7 @@ export class ShownCluster {
       keep: keptObject,
       onChange,
     });
-    return { kind, reflector };
+    return { kind, namespace, reflector };
   }
 
   /** The API server selects those about our objects. */
@@ -211,6 +241,14 @@ export class ShownCluster {
     if (count === 0) this.#namespaces.delete(namespace);
     else this.#namespaces.set(namespace, count);
   }
+}
+
+function isUnlisted({ reflector }: Informer): boolean {
+  return !reflector.hasSynced;
+}
+
+function problemOf({ kind, reflector }: Informer): string {
+  return reflector.problem ?? `${resourceTypes[kind].plural} have not been listed yet`;
 }
 
 /** Takes in what is shown. */

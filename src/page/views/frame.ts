@@ -39,7 +39,8 @@ export function frame(model: FrameModel, content: unknown, now: Now): TemplateRe
     isCurrent: view === current,
     tally: tally(view, summary),
   }));
-  const live = isBehind(summary) ? { behind: 'an account is not read' } : { detail: readAge(summary, now) };
+  const behind = behindOf(summary);
+  const live = behind === undefined ? { detail: readAge(summary, now) } : { behind };
   const connection = connectionState(model, live);
   const footer = summary ? owner(summary) : nothing;
   const banners = html`${connectionBanner(model)} ${summary ? manager(summary, now) : nothing}
@@ -49,8 +50,10 @@ export function frame(model: FrameModel, content: unknown, now: Now): TemplateRe
 }
 
 /** The page has a connection, and its manager has none: that is not the same. */
-function isBehind(summary: Summary | undefined): boolean {
-  return summary !== undefined && summary.accountCounts.current < summary.accountCounts.all;
+function behindOf(summary: Summary | undefined): string | undefined {
+  if (summary && !summary.isComplete) return 'a namespace is not read';
+  if (summary && summary.accountCounts.current < summary.accountCounts.all) return 'an account is not read';
+  return undefined;
 }
 
 /** How old the oldest read of an account is. */

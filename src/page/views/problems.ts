@@ -74,7 +74,7 @@ function listOf(problems: readonly Problem[], now: Now): unknown {
 /** What is not read, or looked after by nobody, is no good news (GI6). */
 function isAllKnown(summary: Summary | undefined): boolean {
   const isManaged = summary !== undefined && ['Running', 'Unknown'].includes(summary.manager.state);
-  return isManaged && summary.accountCounts.current === summary.accountCounts.all;
+  return isManaged && summary.isComplete && summary.accountCounts.current === summary.accountCounts.all;
 }
 
 const nothingText = (summary: Summary | undefined) =>

@@ -3,9 +3,9 @@ import type { ObjectKey } from '../../resources/index.ts';
 import type { ObjectRecord } from '../../state/index.ts';
 import { eventWithoutAmounts, withoutAmounts } from '../../engine/index.ts';
 import type { FleetIndex } from '../fleet/fleet-index.ts';
-import { seesAccount, type Reader } from '../fleet/reader.ts';
+import { sees, seesAccount, type Reader } from '../fleet/reader.ts';
 import type { IndexedRow } from '../fleet/row.ts';
-import type { FleetSource } from '../fleet/source.ts';
+import type { FleetSource, Gap } from '../fleet/source.ts';
 import type { Row } from '../schemas/parts.ts';
 
 export interface AnswerContext {
@@ -46,6 +46,11 @@ function seesAccountOf({ index, reader }: Parts, { account }: Row): boolean {
   if (reader.namespaces === undefined) return true;
   const known = index.accounts.find(({ name }) => name === account);
   return known !== undefined && seesAccount(reader, known);
+}
+
+/** What is not known now of namespaces that the reader may see. */
+export function gapsOf({ source, reader }: Pick<AnswerContext, 'source' | 'reader'>): Gap[] {
+  return (source.gaps ?? []).filter(({ namespace }) => sees(reader, namespace));
 }
 
 /** What it is asked for is not there, or not for this reader. Nobody can tell one from the other. */

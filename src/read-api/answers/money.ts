@@ -29,7 +29,7 @@ import { isAccountStale, type AccountNow, type FleetSource, type Holdings } from
 import { firstOfBalance, onceEach } from '../../shown/shared-things.ts';
 import type { money } from '../schemas/answers.ts';
 import { budgetKinds, visibleAccounts, visibleBudgets } from './accounts.ts';
-import { shownRecord, shownRow, type AnswerContext } from './context.ts';
+import { gapsOf, shownRecord, shownRow, type AnswerContext } from './context.ts';
 import { priceChangesOf } from './price-changes.ts';
 
 export type Money = z.infer<typeof money>;
@@ -69,7 +69,9 @@ export function moneyOf(context: AnswerContext, by: CostBy): Money {
       forecastMicros: spent.get(name)?.forecastMicros ?? null,
     })),
     priceChanges: priceChangesOf(context),
-    isComplete: isComplete(context.source, priced.isHeld, accounts),
+    isComplete:
+      isComplete(context.source, priced.isHeld, accounts) &&
+      !gapsOf(context).some(({ isOfObjects }) => isOfObjects),
   };
 }
 

@@ -13,7 +13,7 @@ import {
   visibleBudgets,
 } from './accounts.ts';
 import { brakesOf } from './brakes.ts';
-import type { AnswerContext } from './context.ts';
+import { gapsOf, type AnswerContext } from './context.ts';
 import { openProblems, suspendedBy } from './problems.ts';
 
 export type Summary = z.infer<typeof summary>;
@@ -26,6 +26,7 @@ export function summaryOf(context: AnswerContext): Summary {
   const seesNothing = reader.namespaces?.size === 0;
   const { problems, objects: troubled } = openProblems(context);
   const accounts = visibleAccounts(context);
+  const gaps = gapsOf(context);
   const { phase, host = null, pid = null, startedAt, seenAt, note = null } = source.manager();
   return {
     version: source.version,
@@ -55,7 +56,8 @@ export function summaryOf(context: AnswerContext): Summary {
     accounts: firstAccounts(accounts).map((account) => factsOf(account, context)),
     accountCounts: accountCounts(accounts),
     oldestReadAt: oldestRead(accounts.map(({ readAt }) => readAt)),
-    notes: [...source.notes],
+    notes: [...gaps.map((gap) => gap.note), ...source.notes],
+    isComplete: !gaps.some(({ isOfObjects }) => isOfObjects),
   };
 }
 

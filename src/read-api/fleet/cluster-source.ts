@@ -8,6 +8,7 @@
  * | it has not read the namespace of an object | the last status; the object is Stale, and an Account counts as read when its status shows that |
  * | the API server does not answer             | the same, and the reason                                                             |
  * | a kind was silent for long                 | its objects are Stale, and a note has the reason                                     |
+ * | one of several namespaces can't be read    | the same of that namespace alone; what was not listed of it is not there (`gaps`)    |
  * | only an operator knows it                  | null: rates, 429s, heartbeats, what accounts hold beside the objects                 |
  * | a brake stops what no object shows         | nothing of that brake; a note leads to the metrics of the operator                   |
  */
@@ -16,7 +17,7 @@ import type { ShownCluster, TimelineEntry } from '../../manager/index.ts';
 import { accountKind, parseObjectKey, type ObjectKey } from '../../resources/index.ts';
 import { isAbsent, isReadBy, managerOfCluster, type ManagerState } from '../../shown/manager-state.ts';
 import { seesEvents, seesKey, type Reader } from './reader.ts';
-import type { AccountNow, FleetSource } from './source.ts';
+import type { AccountNow, FleetSource, Gap } from './source.ts';
 import { accountFromStatus } from './cluster-account.ts';
 
 export interface ClusterSourceOptions {
@@ -63,10 +64,29 @@ export class ClusterSource implements FleetSource {
   }
 
   get notes(): readonly string[] {
-    const { silence, eventProblem } = this.#options.cluster;
-    const silent = Array.from(silence, ([kind, problem]) => `${kind} may be out of date: ${problem}`);
-    const events = eventProblem === undefined ? [] : [`Kubernetes Events are not shown: ${eventProblem}`];
+    const { blind, withoutEvents } = this.#options.cluster;
+    const silent = blind.filter(isOfAll).map(({ kind, problem }) => `${kind} may be out of date: ${problem}`);
+    const events = withoutEvents
+      .filter(isOfAll)
+      .map(({ problem }) => `Kubernetes Events are not shown: ${problem}`);
     return [...silent, ...events, unknownHere];
+  }
+
+  /** One of each namespace. */
+  get gaps(): readonly Gap[] {
+    const { blind, withoutEvents } = this.#options.cluster;
+    const gaps = new Map<string, Gap>();
+    for (const { namespace, problem } of blind) {
+      if (namespace === undefined || gaps.has(namespace)) continue;
+      const note = `${namespace} can't be read now: what is shown of it may be missing or out of date: ${problem}`;
+      gaps.set(namespace, { namespace, note, isOfObjects: true });
+    }
+    for (const { namespace, problem } of withoutEvents) {
+      if (namespace === undefined || gaps.has(namespace)) continue;
+      const note = `Kubernetes Events of ${namespace} are not shown: ${problem}`;
+      gaps.set(namespace, { namespace, note, isOfObjects: false });
+    }
+    return [...gaps.values()];
   }
 
   listen(onMoved: (key: ObjectKey) => void): void {
@@ -76,7 +96,7 @@ export class ClusterSource implements FleetSource {
 
   isCurrent(key: ObjectKey): boolean {
     const { cluster } = this.#options;
-    return !cluster.silence.has(parseObjectKey(key).kind) && this.#managerOf(key)?.phase === 'Running';
+    return !cluster.isBlind(key) && this.#managerOf(key)?.phase === 'Running';
   }
 
   createdAt(key: ObjectKey): number | undefined {
@@ -88,10 +108,13 @@ export class ClusterSource implements FleetSource {
   }
 
   accounts(): readonly AccountNow[] {
-    const nowMs = this.#options.clock.wallMs();
-    return this.store
-      .recordsOfKind(accountKind)
-      .map((record) => accountFromStatus(record, this.#managerOf(record.key) ?? unknown, nowMs));
+    const { clock, cluster } = this.#options;
+    const nowMs = clock.wallMs();
+    return this.store.recordsOfKind(accountKind).map((record) => {
+      // Nobody vouches for a status that may be an old one.
+      const manager = cluster.isBlind(record.key) ? unknown : (this.#managerOf(record.key) ?? unknown);
+      return accountFromStatus(record, manager, nowMs);
+    });
   }
 
   /** Only the operators know of one that no object shows. */
@@ -144,7 +167,8 @@ export class ClusterSource implements FleetSource {
   #review(): void {
     this.#managers = this.#readManagers();
     const phases = this.#managers.map(({ phase, reads }) => [phase, reads && [...reads]]);
-    const mark = JSON.stringify([phases, [...this.#options.cluster.silence.keys()]]);
+    const blind = this.#options.cluster.blind.map(({ kind, namespace }) => [kind, namespace]);
+    const mark = JSON.stringify([phases, blind]);
     if (mark === this.#mark) return;
     this.#mark = mark;
     for (const key of this.store.everyKey()) for (const onMoved of this.#listeners) onMoved(key);
@@ -165,6 +189,10 @@ export class ClusterSource implements FleetSource {
 }
 
 const unknown: ManagerState = { phase: 'Unknown' };
+
+function isOfAll({ namespace }: { readonly namespace: string | undefined }): boolean {
+  return namespace === undefined;
+}
 
 function rankOf(state: ManagerState): number {
   if (isAbsent(state)) return 0;

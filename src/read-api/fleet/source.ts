@@ -35,7 +35,9 @@ export interface FleetSource {
   readonly commandFlags: string;
   /** What these data do not show, for people. */
   readonly notes: readonly string[];
-  /** Why nothing can be answered yet; undefined: everything was read once. */
+  /** Of namespaces that are read by themselves: what is not known of them now. Only who may see a namespace may see it. */
+  readonly gaps?: readonly Gap[];
+  /** Why nothing can be answered yet; undefined: everything was read once. Of several namespaces, one is enough. */
   readonly unread?: string | undefined;
   /** How far back the timeline reaches, for people. */
   readonly timelineLimits: string;
@@ -63,6 +65,14 @@ export interface FleetSource {
   timeline(reader: Reader, before: number | undefined, limit: number): readonly TimelineEntry[];
   /** What accounts hold, as last read; undefined: it is not known here. */
   holdings(): Holdings | undefined;
+}
+
+export interface Gap {
+  readonly namespace: string;
+  /** For people. */
+  readonly note: string;
+  /** Its objects may be missing, or out of date. Otherwise it is about its Events. */
+  readonly isOfObjects: boolean;
 }
 
 export interface DocumentProblem {

@@ -135,6 +135,7 @@ export const summary = z.object({
     .nullable()
     .describe('Of the account that was read longest ago; null: one was never read.'),
   notes: z.array(text).describe('What these data do not show.'),
+  isComplete: z.boolean().describe('False: a namespace can not be read; `notes` name it.'),
 });
 
 const anyMap = z.record(z.string(), z.unknown());
@@ -281,7 +282,7 @@ export const money = z.object({
     )
     .max(20)
     .describe('By more than 1 %, newest first; of the last 30 days.'),
-  isComplete: z.boolean().describe('False: an account can not be read.'),
+  isComplete: z.boolean().describe('False: an account, or a namespace, can not be read.'),
 });
 
 const revision = z.object({

@@ -212,6 +212,23 @@ test('of more accounts than are shown, those that are not read come first, and a
   expect([own.accountCounts, own.runwaySeconds]).toEqual([{ all: 1, current: 1, unread: 0 }, 3600]);
 });
 
+test('a namespace that can not be read is named, to who may see it, and what is shown is not all (GI2)', async () => {
+  const source = new FakeSource([recordOf(service('web'))], [readAccount('default/default')]);
+  source.gaps = [{ namespace: 'lab', note: 'lab is not there', isOfObjects: true }];
+  const shown = async (namespaces: Reader['namespaces']) => {
+    const access = { reader: async () => ({ namespaces }) };
+    const world = createWorld(source, { access });
+    const { body } = await ask(world, '/api/v1/summary');
+    const { body: money } = await ask(world, '/api/v1/money');
+    return [body.notes, body.isComplete, money.isComplete];
+  };
+  expect(await shown(undefined)).toEqual([['lab is not there'], false, false]);
+  expect(await shown(new Set(['default', 'lab']))).toEqual([['lab is not there'], false, false]);
+  expect(await shown(new Set(['default']))).toEqual([[], true, true]);
+  source.gaps = [{ namespace: 'lab', note: 'no Events of lab', isOfObjects: false }];
+  expect(await shown(undefined)).toEqual([['no Events of lab'], true, true]);
+});
+
 test('what came and went while nobody asked is neither kept nor missed', async () => {
   const source = new FakeSource([recordOf(service('old')), recordOf(service('web'))]);
   const world = createWorld(source);

@@ -9,6 +9,7 @@ import type {
   AccountNow,
   DocumentProblem,
   FleetSource,
+  Gap,
   Holdings,
 } from '../../../src/read-api/fleet/source.ts';
 import type { ApiRequest, StreamSink } from '../../../src/read-api/message.ts';
@@ -130,6 +131,7 @@ export class FakeSource implements FleetSource {
   unusable: readonly DocumentProblem[] = [];
   engaged: readonly EngagedBrake[] = [];
   impaired: readonly Impairment[] = [];
+  gaps: readonly Gap[] = [];
   readonly intents: NumberedIntent[] = [];
   readonly stale = new Set<ObjectKey>();
   readonly heartbeats = new Map<ObjectKey, number>();
