@@ -45,12 +45,12 @@ export function createHealthServer(
   clock: Clock,
   { readApi, limits = readApi ? withReadApi : healthLimits }: HealthServerOptions = {},
 ): FastifyInstance {
-  const { headerBytes, requestMs, idleMs } = limits;
+  const { headerBytes, bodyBytes, requestMs, idleMs } = limits;
   const malformed = new MalformedRequests(clock);
   const app = Fastify({
     logger: false,
     forceCloseConnections: true,
-    bodyLimit: 1024,
+    bodyLimit: bodyBytes,
     connectionTimeout: idleMs,
     keepAliveTimeout: idleMs,
     requestTimeout: requestMs,
@@ -93,7 +93,7 @@ export function createHealthServer(
       return refuse(reply, 421, 'wrong_host', 'this server has another name; --page-host names it');
     return reply.type('text/plain; version=0.0.4; charset=utf-8').send(await metrics());
   });
-  if (readApi) serveReadApi(app, readApi);
+  if (readApi) serveReadApi(app, readApi, limits);
   else serveEndpoints(app, view);
   return app;
 }

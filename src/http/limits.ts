@@ -8,6 +8,9 @@ export interface HealthLimits {
   readonly crowdedFrom: number;
   readonly connectionsWhenCrowded: number;
   readonly headerBytes: number;
+  readonly bodyBytes: number;
+  /** Of the form for a token. */
+  readonly loginBytes: number;
   /** For one request to arrive, and without one until a connection is closed. */
   readonly requestMs: number;
   readonly idleMs: number;
@@ -28,6 +31,8 @@ export const healthLimits: HealthLimits = {
   crowdedFrom: 150,
   connectionsWhenCrowded: 16,
   headerBytes: 8192,
+  bodyBytes: 1024,
+  loginBytes: 1024,
   requestMs: 5000,
   idleMs: 10_000,
   requestsPerSecond: 20,
@@ -37,9 +42,11 @@ export const healthLimits: HealthLimits = {
   pageFiles: { requestsPerSecond: 100, burst: 1500 },
 };
 
-/** With room for 100 event streams, which may all come by one proxy. */
+/** With room for 100 event streams, which may all come by one proxy, and for tokens of 16 KiB, in the header and in the form. */
 export const withReadApi: HealthLimits = {
   ...healthLimits,
+  headerBytes: 24 * 1024,
+  loginBytes: 32 * 1024,
   connections: 400,
   connectionsPerAddress: 200,
   crowdedFrom: 300,

@@ -4,6 +4,7 @@ import { gzip } from 'node:zlib';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { pageHeaders } from '../base/index.ts';
 import type { ApiRequest, ApiResponse, StreamSink } from '../read-api/index.ts';
+import type { HealthLimits } from './limits.ts';
 
 export interface RequestHandler {
   /** Never rejects. */
@@ -24,7 +25,11 @@ export function errorBody(code: string, message: string): string {
 
 const json = 'application/json; charset=utf-8';
 
-export function serveReadApi(app: FastifyInstance, handler: RequestHandler): void {
+export function serveReadApi(
+  app: FastifyInstance,
+  handler: RequestHandler,
+  { loginBytes }: Pick<HealthLimits, 'loginBytes'>,
+): void {
   // Bodies are read up to the limit, and mean nothing but for the form of the login.
   app.removeAllContentTypeParsers();
   app.addContentTypeParser('*', { parseAs: 'string' }, (_request, body, done) => done(null, body));
@@ -33,6 +38,7 @@ export function serveReadApi(app: FastifyInstance, handler: RequestHandler): voi
     const text = errorBody('invalid_request', 'the request can not be read');
     return reply.code(status).headers(pageHeaders).type(json).send(text);
   });
+  app.post('/login', { bodyLimit: loginBytes }, (request, reply) => answerWith(handler, request, reply));
   app.setNotFoundHandler((request, reply) => answerWith(handler, request, reply));
 }
 

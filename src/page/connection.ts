@@ -11,17 +11,23 @@
  * After a failure the next attempt follows 1 s later, then 2 s, 4 s, up to 30 s.
  */
 
+export interface Refusal {
+  readonly status: number;
+  /** Of a 401, which tokens are accepted: `token-file`, `kubernetes`, `oidc`. */
+  readonly access?: readonly string[];
+}
+
 export type Connection =
   | { readonly is: 'loading'; readonly attempt: number }
   | { readonly is: 'live'; readonly heardAt: number }
   | { readonly is: 'stale'; readonly heardAt: number; readonly attempt: number }
-  | { readonly is: 'denied'; readonly status: number };
+  | ({ readonly is: 'denied' } & Refusal);
 
 export type ConnectionEvent =
   /** An event, or a comment that keeps the connection open. */
   | { readonly is: 'heard' }
   | { readonly is: 'cut' }
-  | { readonly is: 'refused'; readonly status: number }
+  | ({ readonly is: 'refused' } & Refusal)
   | { readonly is: 'time' };
 
 /** Nothing for so long is no connection: a comment comes every 15 s. */
@@ -36,7 +42,7 @@ export function next(before: Connection, event: ConnectionEvent, atMs: number): 
     case 'heard':
       return { is: 'live', heardAt: atMs };
     case 'refused':
-      return { is: 'denied', status: event.status };
+      return { ...event, is: 'denied' };
     case 'cut':
       return failed(before);
     case 'time':

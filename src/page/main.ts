@@ -2,7 +2,7 @@
  * The page, in the browser: one stream for the view that is shown, the summary every few seconds, and a new picture when something
  * has changed. What is shown follows from that alone (views/). A tab that nobody sees has no connection.
  */
-import { delayMs, next, start, type Connection, type ConnectionEvent } from './connection.ts';
+import { delayMs, next, start, type Connection, type ConnectionEvent, type Refusal } from './connection.ts';
 import { brokenView, drawFirst } from './drawing.ts';
 import { KeptViews } from './kept-views.ts';
 import { applied, nothingYet, outdated, type Live, type Sent } from './live.ts';
@@ -13,7 +13,7 @@ import { Places, type Place } from './places.ts';
 import { linkTo, routeOf, titleOf, type Route } from './route.ts';
 import { searchBySlash } from './search-key.ts';
 import type { Summary } from './shapes.ts';
-import { readStream } from './stream.ts';
+import { readStream, refusalOf } from './stream.ts';
 import { TreeFocus } from './tree-focus.ts';
 import { Typing } from './typing.ts';
 import { pageSize } from './views/objects.ts';
@@ -32,7 +32,8 @@ let summary: Summary | undefined;
 let summaryTag: string | undefined;
 let version: string | undefined;
 let isOutdated = false;
-let wasRefused = false;
+/** What became of the token that was entered last: a status, 0 without an answer. */
+let loginFailure: number | undefined;
 let lastEventId: string | undefined;
 let stream = new AbortController();
 let retry: ReturnType<typeof setTimeout> | undefined;
@@ -123,7 +124,7 @@ function paint(): void {
 
 function picture(inPlace = shownView): unknown {
   if (connection.is === 'denied')
-    return loginView({ status: connection.status, wasRefused, onToken: (token) => void logIn(token) });
+    return loginView({ ...connection, failure: loginFailure, onToken: (token) => void logIn(token) });
   const silentMs = connection.is === 'stale' ? performance.now() - shownAtMs : 0;
   return frame(
     { route, connection, summary, silentMs, isOutdated, onReload: () => location.reload(), onTry: connect },
@@ -190,8 +191,9 @@ function again(): void {
 }
 
 /** 400: a filter that can't be understood. 410: a page of a list that is too old. */
-function refused(status: number, message = ''): void {
-  if (status === 401 || status === 403) return happened({ is: 'refused', status });
+function refused(refusal: Refusal, message = ''): void {
+  const { status } = refusal;
+  if (status === 401 || status === 403) return happened({ is: 'refused', ...refusal });
   live = { head: null, items: [], ...(status === 400 ? { refusal: message } : {}) };
   if (status === 410) location.hash = linkTo(['objects'], { ...route.query, cursor: '' });
   happened({ is: 'heard' });
@@ -203,7 +205,7 @@ async function readSummary(): Promise<void> {
     const headers = summaryTag === undefined ? {} : { 'if-none-match': summaryTag };
     const response = await fetch('/api/v1/summary', { headers, cache: 'no-store' });
     if (response.status === 401 || response.status === 403)
-      return happened({ is: 'refused', status: response.status });
+      return happened({ is: 'refused', ...refusalOf(response) });
     if (response.status !== 200) return;
     summaryTag = response.headers.get('etag') ?? undefined;
     summary = (await response.json()) as Summary;
@@ -219,7 +221,7 @@ async function nextPage(): Promise<void> {
   const { query } = route;
   const parameters = new URLSearchParams({ ...query, limit: String(pageSize) });
   const response = await fetch(`/api/v1/objects?${parameters.toString()}`, { cache: 'no-store' });
-  if (!response.ok) return refused(response.status);
+  if (!response.ok) return refused(refusalOf(response));
   const { next: cursor } = (await response.json()) as { readonly next: string | null };
   if (cursor === null) return;
   places.follow(location.hash);
@@ -229,8 +231,8 @@ async function nextPage(): Promise<void> {
 async function logIn(token: string): Promise<void> {
   const body = new URLSearchParams({ token });
   const response = await fetch('/login', { method: 'POST', body }).catch(() => undefined);
-  wasRefused = response?.ok !== true;
-  if (!wasRefused) {
+  loginFailure = response?.ok === true ? undefined : (response?.status ?? 0);
+  if (loginFailure === undefined) {
     connection = start;
     restart();
   }

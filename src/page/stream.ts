@@ -1,5 +1,6 @@
 /** One stream of the read API. The browser's own EventSource hides why it failed, so it is read by hand. */
 import { createParser } from 'eventsource-parser';
+import type { Refusal } from './connection.ts';
 
 export interface StreamEvents {
   /** An event, or a comment that keeps the stream open. */
@@ -7,7 +8,7 @@ export interface StreamEvents {
   /** `data`: JSON. */
   onEvent(event: string, data: string, id: string | undefined): void;
   /** 401, 403: who asks may not. 400: it can't be understood. 404, 410: it is not there. `message`: of the server, as far as it gave one. */
-  onRefused(status: number, message: string): void;
+  onRefused(refusal: Refusal, message: string): void;
   onCut(): void;
 }
 
@@ -24,7 +25,7 @@ export async function readStream(
     if (!response.ok || !response.body) {
       const message = messageIn(await response.text());
       if (response.status >= 500 || response.status === 429) events.onCut();
-      else events.onRefused(response.status, message);
+      else events.onRefused(refusalOf(response), message);
       return;
     }
     const parser = createParser({
@@ -37,6 +38,11 @@ export async function readStream(
   } catch {
     if (!signal.aborted) events.onCut();
   }
+}
+
+export function refusalOf({ status, headers }: Response): Refusal {
+  const access = headers.get('fleetkeeper-access');
+  return access === null ? { status } : { status, access: access.split(' ') };
 }
 
 /** Of an error in the contract's form. */

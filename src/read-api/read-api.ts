@@ -126,7 +126,7 @@ export class ReadApi {
     const { metrics, onDefect } = this.#options;
     const answered = await this.#answer(request).catch((error: unknown) => {
       if (error instanceof Denied) metrics.denied(error.reason);
-      if (error instanceof Refused) return refusal(error);
+      if (error instanceof Refused) return this.#refusal(error);
       onDefect(error);
       return refusal(new Refused(500, 'internal', 'a defect; the log of the process has more'));
     });
@@ -134,6 +134,14 @@ export class ReadApi {
     if (request.method !== 'HEAD') return { ...answered, headers: { ...pageHeaders, ...answered.headers } };
     const length = { 'content-length': String(Buffer.byteLength(answered.body)) };
     return { ...answered, headers: { ...pageHeaders, ...answered.headers, ...length }, body: '' };
+  }
+
+  /** Who sent no token that is accepted learns which ones are. */
+  #refusal(error: Refused): ApiResponse {
+    const answer = refusal(error);
+    const { kinds = [] } = this.#options.access;
+    if (answer.status !== 401 || kinds.length === 0) return answer;
+    return { ...answer, headers: { ...answer.headers, 'fleetkeeper-access': kinds.join(' ') } };
   }
 
   async #answer(request: ApiRequest): Promise<ApiResponse> {

@@ -9,6 +9,7 @@ import {
   type Connection,
   type ConnectionEvent,
 } from '../../src/page/connection.ts';
+import { refusalOf } from '../../src/page/stream.ts';
 
 const after = (...events: readonly (readonly [ConnectionEvent, number])[]): Connection =>
   events.reduce((state, [event, at]) => next(state, event, at), start);
@@ -30,6 +31,14 @@ test('what is stale keeps the time at which it was heard, however often it is tr
     heardAt: 7,
     attempt: 3,
   });
+});
+
+test('a refusal has which tokens are accepted, as far as the server shows it', () => {
+  const headers = { 'fleetkeeper-access': 'kubernetes oidc' };
+  const refusal = refusalOf(new Response('', { status: 401, headers }));
+  const denied = { is: 'denied', status: 401, access: ['kubernetes', 'oidc'] };
+  expect(after([{ is: 'refused', ...refusal }, 0])).toEqual(denied);
+  expect(refusalOf(new Response('', { status: 403 }))).toEqual({ status: 403 });
 });
 
 test('a refusal is kept: nothing is tried again, and no data are shown', () => {

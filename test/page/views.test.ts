@@ -8,6 +8,7 @@ import { fleetView } from '../../src/page/views/fleet.ts';
 import { frame } from '../../src/page/views/frame.ts';
 import { moneyView } from '../../src/page/views/money.ts';
 import { objectView } from '../../src/page/views/object.ts';
+import { loginView } from '../../src/page/views/login.ts';
 import { objectsView } from '../../src/page/views/objects.ts';
 import { problemsView } from '../../src/page/views/problems.ts';
 import { timelineView } from '../../src/page/views/timeline.ts';
@@ -90,6 +91,40 @@ test('a namespace that can not be read is no good news either', () => {
   expect(textOf(view)).toContain('No problem is known');
   expect(textOf(view)).not.toContain('Nothing needs you');
   expect(textOf(view)).toContain('lab can not be read now');
+});
+
+const login = (more: Partial<Parameters<typeof loginView>[0]> = {}) =>
+  loginView({ status: 401, failure: undefined, onToken: () => undefined, ...more });
+
+test.each([
+  [undefined, ['--page-token-file']],
+  [['token-file'], ['--page-token-file']],
+  [['kubernetes'], ['kubectl create token NAME']],
+  [
+    ['kubernetes', 'oidc'],
+    ['kubectl create token NAME', 'proxy that signs people in'],
+  ],
+])('who has to enter a token of %j reads where it comes from', (access, texts) => {
+  const view = login(access === undefined ? {} : { access });
+  const hints = textsOf(view, 'form .muted');
+  expect(hints).toEqual(texts.map((text) => expect.stringContaining(text) as string));
+  expect(rendered(view).querySelectorAll('input[name=token]')).toHaveLength(1);
+});
+
+test('where tokens come by a proxy alone, there is no form that can only fail', () => {
+  const view = login({ access: ['oidc'] });
+  expect(rendered(view).querySelector('form')).toBeNull();
+  expect(textOf(view)).toContain('You are not signed in. Open this page by the proxy');
+});
+
+test.each([
+  [401, 'This token is not accepted.'],
+  [413, 'This is too long to be a token.'],
+  [503, 'The token could not be checked (503). Try again.'],
+  [0, 'The server does not answer. Try again.'],
+])('a form that was answered with %i has the reason', (failure, text) => {
+  expect(textsOf(login({ failure }), '[role=alert]')).toEqual([text]);
+  expect(textsOf(login(), '[role=alert]')).toEqual([]);
 });
 
 test('what is suspended has its own section, and is not healthy', () => {

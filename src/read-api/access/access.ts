@@ -24,7 +24,12 @@ export class Denied extends Refused {
   }
 }
 
+/** Where the tokens that are accepted come from. */
+export type TokenKind = 'token-file' | 'kubernetes' | 'oidc';
+
 export interface Access {
+  /** Who is denied is shown them. None: nothing is asked. */
+  readonly kinds?: readonly TokenKind[];
   /** Throws a `Denied`. */
   reader(request: ApiRequest): Promise<Reader>;
   /** For the form: whether the token is valid. Undefined: there are no tokens to enter. */
@@ -68,6 +73,7 @@ export function anyOf(accesses: readonly Access[]): Access {
       }
       throw denied;
     },
+    kinds: accesses.flatMap(({ kinds = [] }) => kinds),
     ...(accepts.length === 0 ? {} : { accepts: (token: string) => anyAccepts(accepts, token) }),
   };
 }

@@ -50,6 +50,7 @@ interface Known {
 }
 
 export class KubernetesAccess<User, Resource> implements Access {
+  readonly kinds = ['kubernetes'] as const;
   readonly #options: KubernetesAccessOptions<User, Resource>;
   /** By the digest of the token, the one that was asked for first before the others. */
   readonly #valid = new Map<string, Known>();

@@ -73,6 +73,7 @@ function hasValue(claims: JWTPayload, { claim, value }: Entry): boolean {
 type Keys = ReturnType<typeof createRemoteJWKSet>;
 
 export class OidcAccess implements Access {
+  readonly kinds = ['oidc'] as const;
   readonly #options: OidcOptions;
   readonly #access: WatchedFile<readonly Entry[]>;
   readonly #keys: Keys;

@@ -24,6 +24,7 @@ function digestOf(token: string): Buffer {
 }
 
 export class TokenAccess implements Access {
+  readonly kinds = ['token-file'] as const;
   readonly #file: WatchedFile<readonly Buffer[]>;
   readonly #name: string;
 

@@ -7,7 +7,7 @@ import { systemClock, systemRandom } from '../../../src/base/index.ts';
 import { createHealthServer } from '../../../src/http/index.ts';
 import { withReadApi, type HealthLimits } from '../../../src/http/limits.ts';
 import { createPageServer } from '../../support/page-server.ts';
-import { open, type Access } from '../../../src/read-api/access/access.ts';
+import { invalid, open, tokenIn, type Access } from '../../../src/read-api/access/access.ts';
 import { hostRule } from '../../../src/read-api/access/hosts.ts';
 import { readsAll } from '../../../src/read-api/fleet/reader.ts';
 import { ReadApi } from '../../../src/read-api/read-api.ts';
@@ -145,6 +145,29 @@ test.each([
     ]);
   },
 );
+
+test('a token of 16,384 characters arrives by the form, and by its header beside others; what is longer is refused', async () => {
+  const long = 'x'.repeat(16_384);
+  const access: Access = {
+    reader: async (request) => {
+      if (tokenIn(request) !== long) throw invalid();
+      return readsAll;
+    },
+    accepts: (token) => token === long,
+  };
+  const { url } = await serve(undefined, {}, access);
+  const enter = async (token: string) => {
+    const body = new URLSearchParams({ token });
+    return (await fetch(`${url}/login`, { method: 'POST', body, redirect: 'manual' })).status;
+  };
+  expect([await enter(long), await enter('x'), await enter('x'.repeat(40_000))]).toEqual([303, 401, 413]);
+  const headers = { authorization: `Bearer ${long}`, 'x-forwarded-for': 'a'.repeat(4000) };
+  expect((await fetch(`${url}/api/v1/summary`, { headers })).status).toBe(200);
+  const tooLarge = { authorization: `Bearer ${long}`, 'x-forwarded-for': 'a'.repeat(10_000) };
+  expect((await fetch(`${url}/api/v1/summary`, { headers: tooLarge })).status).toBe(431);
+  // Nothing else has a body.
+  expect((await fetch(`${url}/other`, { method: 'POST', body: 'x'.repeat(2000) })).status).toBe(413);
+});
 
 test('a reader that leaves before its stream is open takes no place', async () => {
   let asked = 0;

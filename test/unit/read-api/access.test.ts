@@ -61,6 +61,20 @@ describe('a token', () => {
     expect(world.counts.denied).toEqual(['invalid', 'invalid', 'missing', 'invalid', 'missing']);
   });
 
+  test('who sends none that is accepted learns which ones are, and nobody else does', async () => {
+    const { tokens, get, bearer } = tokenWorld();
+    const shown = 'fleetkeeper-access';
+    expect([(await get({})).headers[shown], (await bearer('wrong')).headers[shown]]).toEqual([
+      'token-file',
+      'token-file',
+    ]);
+    expect((await bearer(first)).headers[shown]).toBeUndefined();
+    const ofCluster = { kinds: ['kubernetes', 'oidc'] as const, reader: tokens.reader.bind(tokens) };
+    const both = createWorld(new FakeSource([]), { access: anyOf([tokens, ofCluster]) });
+    const { headers } = await ask(both, '/api/v1/summary');
+    expect(headers[shown]).toBe('token-file kubernetes oidc');
+  });
+
   test('that was taken out of the file is refused within a second, and a new one is accepted', async () => {
     const { file, clock, bearer } = tokenWorld();
     expect((await bearer(first)).status).toBe(200);
