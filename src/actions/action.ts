@@ -16,6 +16,7 @@
  * | `demand`             | pauses after refusals for funds, room, of a resize (engine/mutation/scarcity.ts)        |
  * | `spends`             | the balance is read again before it is sent (engine/plan/money.ts)                     |
  * | `needsVerifiedEmail` | one gate for the account (engine/plan/money.ts)                                        |
+ * | `isRetried`          | whether what is held after a refusal is tried again (engine/mutation/refusals.ts)      |
  * | `verb`               | the output of `plan`                                                            |
  * | `progressive`        | the tables of `apply` and the demo                                              |
  * | `event`              | the Event of a success                                                          |
@@ -133,6 +134,8 @@ export interface ActionEntry<Name extends ActionName = ActionName> {
   readonly spends: boolean;
   /** §5.4, §3 rule 2. */
   readonly needsVerifiedEmail: boolean;
+  /** Held after a refusal, it is tried again: no edit of a document makes it another request, or a service may be paused until then. */
+  isRetried?(action: ActionOf<Name>): boolean;
   readonly verb: Verb;
   readonly progressive: string;
   readonly event: ReasonOf<'event'>;
@@ -153,6 +156,7 @@ export const deletion = {
   fields: [],
   spends: false,
   needsVerifiedEmail: false,
+  isRetried: () => true,
   verb: 'delete',
   progressive: 'deleting',
   event: 'Deleted',

@@ -21,6 +21,7 @@ export const updateVolume = defineAction({
   evidence: { by: 'fields', paths: /^(volumeName|sizeGb)$/, isRevised: true },
   spends: true,
   needsVerifiedEmail: true,
+  isRetried: ({ sizeGb }) => sizeGb !== undefined,
   verb: 'update',
   progressive: 'growing',
   event: 'Updated',

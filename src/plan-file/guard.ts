@@ -144,11 +144,12 @@ export class PlanGuard implements StepGuard {
     });
   }
 
-  /** Objects with steps that are left, and the API refuses the next one as invalid: so it would again. */
+  /** Objects with steps that are left, and the API refuses the next one as invalid: so it would again. What is tried again is none of them. */
   get invalid(): ObjectKey[] {
     return [...this.#standings].flatMap(([key, standing]) => {
       const plan = standing.result?.plan;
-      const isInvalid = plan?.kind === 'hold' && plan.reason === 'Refused';
+      const isInvalid =
+        plan?.kind === 'hold' && plan.reason === 'Refused' && plan.recheckAfterMs === undefined;
       return isInvalid && this.#leftOf(standing) > 0 ? [key] : [];
     });
   }

@@ -262,7 +262,8 @@ export const heldByOthers = {
     observed: 'yes',
     see: 'reference/refusals.md',
     meaning: 'The API has refused the request as invalid.',
-    remedy: 'Change what the API does not accept. The message has its answer.',
+    remedy:
+      'Change what the API does not accept. The message has its answer. What no document can change, such as a deletion, is tried again every ten minutes.',
   },
   Forbidden: {
     kind: 'held',

@@ -281,7 +281,8 @@ export const heldByDocument = {
     whose: 'provider',
     observed: 'yes',
     meaning: 'The service is paused for its volume, and the volume could not grow.',
-    remedy: 'The message has the error. Ask the provider.',
+    remedy:
+      'The message has the error. A refused growth is tried again every ten minutes. To start the service without it, set `sizeGb` to the present size.',
   },
   // The service.
   ServiceError: {

@@ -28,7 +28,7 @@ import {
 } from '../plan/index.ts';
 import { entryOf, type BlockingReason, type ReasonOf } from '../../reasons/index.ts';
 import { annotations, type ObjectKey, stateTraitsOf } from '../../resources/index.ts';
-import type { ObjectRecord, StateStore } from '../../state/index.ts';
+import type { ObjectRecord, Refusal, StateStore } from '../../state/index.ts';
 import type { AccountHandle } from '../accounts.ts';
 import type { Fleet } from '../fleet/fleet.ts';
 
@@ -91,7 +91,6 @@ export class Backoffs {
     isRemembered = false,
   ): Plan | undefined {
     const { store, clock } = this.#options;
-    const rules = account?.spec.refusals ?? [];
     const isThis = compared(() => fingerprint(step.action, store.digestKey));
     const rest = { steps: [step], differences: step.differences };
     const { refusal, repeated } = record;
@@ -108,24 +107,8 @@ export class Backoffs {
     if (distrusted) return holdFor('OwnershipUnproven', distrusted, rest);
     const scarce = this.#scarce(record, step, isRemembered);
     if (scarce) return scarce;
-    if (refusal && isThis(refusal)) {
-      const verdict = classifyRefusal(
-        { meaning: meaningOf(refusal, rules) },
-        refusal.isRepetition ?? hasDerivedKey(store, step.action.do),
-      );
-      const over =
-        verdict.kind === 'wait' ||
-        isOfAnotherKey(verdict.reason, refusal, account?.keyDigest()) ||
-        (verdict.retryAfterMs !== undefined && clock.wallMs() < refusal.at) ||
-        clock.wallMs() >= refusal.at + (verdict.retryAfterMs ?? Number.POSITIVE_INFINITY);
-      if (!over) {
-        return holdFor(
-          verdict.reason,
-          `${refusal.action} was refused with ${refusal.status} ${refusal.code}: ${refusal.message}; it is not sent again until the spec changes`,
-          rest,
-        );
-      }
-    }
+    const refused = refusal && isThis(refusal) ? this.#refused(refusal, step, account) : undefined;
+    if (refused) return refused;
     const isCounted = step.reason === remediationReason;
     if (!isCounted && repeated && repeated.count >= longestRepetition && isThis(repeated)) {
       return holdFor(
@@ -146,6 +129,31 @@ export class Backoffs {
     return obstacle && leftMs > 0
       ? waitFor(obstacle.reason, obstacle.message, { ...rest, recheckAfterMs: leftMs + 1 })
       : undefined;
+  }
+
+  /** It would be refused again, as far as is known. */
+  #refused(
+    refusal: Refusal,
+    step: Step,
+    account: Pick<AccountHandle, 'spec' | 'keyDigest'> | undefined,
+  ): Plan | undefined {
+    const { store, clock } = this.#options;
+    const meaning = meaningOf(refusal, account?.spec.refusals ?? []);
+    const isKeyKnown = refusal.isRepetition ?? hasDerivedKey(store, step.action.do);
+    const verdict = classifyRefusal({ meaning }, isKeyKnown, step.action);
+    if (verdict.kind === 'wait') return undefined;
+    const { reason, retryAfterMs } = verdict;
+    if (isOfAnotherKey(reason, refusal, account?.keyDigest())) return undefined;
+    const what = `${refusal.action} was refused with ${refusal.status} ${refusal.code}: ${refusal.message}`;
+    const rest = { steps: [step], differences: step.differences };
+    if (retryAfterMs === undefined) {
+      return holdFor(reason, `${what}; it is not sent again until the spec changes`, rest);
+    }
+    const sinceMs = clock.wallMs() - refusal.at;
+    // Set back since, the clock does not show how long ago it was.
+    if (sinceMs < 0 || sinceMs >= retryAfterMs) return undefined;
+    const recheckAfterMs = retryAfterMs - sinceMs;
+    return holdFor(reason, `${what}; it is tried again ten minutes later`, { ...rest, recheckAfterMs });
   }
 
   /** The API has asked for a pause of the whole account. Who would wait for its end with a request shows that instead, and makes room. */
@@ -204,9 +212,15 @@ export class Backoffs {
     const message = `${plan.step.action.do} ${describeOutcome(outcome)}`;
     const verdict: RefusalClass =
       outcome.kind === 'refused'
-        ? classifyRefusal(outcome, record.refusal?.isRepetition ?? hasDerivedKey(store, plan.step.action.do))
+        ? classifyRefusal(
+            outcome,
+            record.refusal?.isRepetition ?? hasDerivedKey(store, plan.step.action.do),
+            plan.step.action,
+          )
         : { kind: 'wait', reason: 'NotSent', backoff: { firstMs: 500, longestMs: 60_000 } };
-    if (verdict.kind === 'hold') return holdFor(verdict.reason, message, rest);
+    if (verdict.kind === 'hold') {
+      return holdFor(verdict.reason, message, { ...rest, recheckAfterMs: verdict.retryAfterMs });
+    }
     const before = this.#met.get(key);
     const failures = before?.fingerprint === mark ? before.failures + 1 : 0;
     const askedMs = outcome.kind === 'refused' ? (outcome.retryAfterMs ?? 0) : 0;

@@ -231,10 +231,12 @@ export function holdFor(
     path?: readonly (string | number)[];
     steps?: readonly Step[];
     differences?: readonly Difference[];
+    recheckAfterMs?: number | undefined;
   } = {},
 ): Hold {
-  const { path, steps = [], differences = nothing } = rest;
-  return { kind: 'hold', reason, message, path, steps, differences };
+  const { path, steps = [], differences = nothing, recheckAfterMs } = rest;
+  const held: Hold = { kind: 'hold', reason, message, path, steps, differences };
+  return recheckAfterMs === undefined ? held : { ...held, recheckAfterMs };
 }
 
 export function shut(gate: Gate, steps: readonly Step[], differences: readonly Difference[]): Wait | Hold {

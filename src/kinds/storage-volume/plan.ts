@@ -58,7 +58,7 @@ import type { VolumeInputs } from './inputs.ts';
 const pausingService = 'PausingService';
 const expanding = 'Expanding';
 const passingStatuses = new Set(['provisioning', 'expanding', 'deleting']);
-/** After these the same update is not sent again; after all others its service stays, or becomes, paused for it. */
+/** After these no service is stopped for the same update. One that is paused for it stays so: the growth is tried again after ten minutes. */
 const finalRefusals: ReadonlySet<string> = new Set<RefusalMeaning>([
   'Validation',
   'Forbidden',

@@ -1,7 +1,15 @@
 import { globSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { actions, effectOf, entryOfAction, isCreation, stopService } from '../../../src/actions/index.ts';
+import {
+  actions,
+  effectOf,
+  entryOfAction,
+  isCreation,
+  stopService,
+  updateVolume,
+  type Action,
+} from '../../../src/actions/index.ts';
 import { committedText, generatedText } from '../../support/generated-part.ts';
 import { evidenceLines, evidencePart, requestLines, requestsPart } from './actions-document.ts';
 import { samples } from './samples.ts';
@@ -69,6 +77,19 @@ describe('the table of actions', () => {
       if (evidence.by !== 'fields' || fields === 'all') continue;
       expect(fields.filter((field) => !evidence.paths.test(field))).toEqual([]);
     }
+  });
+
+  test('tries again what no document can make another request, and the growth of a volume', () => {
+    const isFixed = (action: object) =>
+      Object.keys(action).every((name) => ['do', 'id', 'revision'].includes(name));
+    const all: readonly Action[] = Object.values(samples);
+    const retried = all.filter((action) => entryOfAction(action).isRetried?.(action));
+    expect(retried.filter((action) => !isFixed(action)).map((action) => action.do)).toEqual([
+      'update-volume',
+    ]);
+    expect(all.filter((action) => isFixed(action) && !retried.includes(action))).toEqual([]);
+    const renamed = updateVolume({ id: 'a', revision: 1, name: 'other', sizeGb: undefined });
+    expect(updateVolume.isRetried?.(renamed)).toBe(false);
   });
 
   test('knows no action of another version', () => {

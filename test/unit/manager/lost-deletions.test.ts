@@ -1,4 +1,4 @@
-/** Deletions without an answer: what reads that lag behind do not show has not been deleted by that. */
+/** Deletions without an answer, or refused: what reads that lag behind do not show has not been deleted by that. */
 import { describe, expect, test } from 'vitest';
 import { stringify } from 'yaml';
 import { apiVersion, objectKey } from '../../../src/resources/index.ts';
@@ -78,6 +78,8 @@ class Provider {
   isHidden = false;
   /** A deletion does not arrive, and is not answered. */
   losesDeletions = true;
+  /** A deletion is refused, in terms that nobody knows. */
+  refusesDeletions = false;
   deletions = 0;
 
   constructor(api: ScriptedApi, kind: RemoteKind) {
@@ -89,6 +91,8 @@ class Provider {
     };
     const remove = (): Answer => {
       this.deletions += 1;
+      if (this.refusesDeletions)
+        return { status: 400, body: { error: { code: 'E204', message: 'it is updating' } } };
       if (this.losesDeletions) return 'lost';
       const { thing = {} } = this;
       this.thing = undefined;
@@ -186,6 +190,24 @@ describe.each(Object.keys(kinds) as RemoteKind[])('a %s', (kind) => {
     await next.clock.advance(30_000);
     expect(provider.thing).toBeUndefined();
     expect(next.store.record(key)).toBeUndefined();
+  });
+
+  test('whose deletion is refused as invalid is deleted ten minutes later: there is no document to edit', async () => {
+    const { fleet, provider, rest, key } = await fleetOf(kind);
+    await fleet.clock.advance(120_000);
+    provider.losesDeletions = false;
+    provider.refusesDeletions = true;
+    fleet.tell(desiredOf(rest));
+    await fleet.clock.advance(300_000);
+    expect(provider.deletions).toBe(1);
+    expect(fleet.store.record(key)?.status?.conditions).toContainEqual(
+      expect.objectContaining({ type: 'Stalled', status: 'True', reason: 'Refused' }),
+    );
+    provider.refusesDeletions = false;
+    await fleet.clock.advance(360_000);
+    expect(provider.deletions).toBe(2);
+    expect(provider.thing).toBeUndefined();
+    expect(fleet.store.record(key)).toBeUndefined();
   });
 
   test('that is gone after a deletion without an answer is forgotten, and not deleted again', async () => {

@@ -1,7 +1,21 @@
 /** What comes of refusals in forms that the contract leaves open (§7 "Gaps"). */
 import { expect, test } from 'vitest';
+import { stringify } from 'yaml';
+import { apiVersion, objectKey } from '../../../src/resources/index.ts';
 import { desiredOf, serviceDocument } from '../../support/desired.ts';
-import { access, readyReason, scriptedFleet, web, type ScriptedFleet } from '../../support/scripted-fleet.ts';
+import {
+  access,
+  knownService,
+  otherId,
+  readyReason,
+  scriptedFleet,
+  serviceId,
+  shownService,
+  shownVolume,
+  web,
+  type ScriptedApi,
+  type ScriptedFleet,
+} from '../../support/scripted-fleet.ts';
 
 /** The documents of a service that is to be created; `rules` are those of its Account. */
 function desired(rules: readonly string[] = []) {
@@ -66,6 +80,71 @@ test('no message makes a refused creation an applied one', async () => {
   expect(fleet.store.record(web)?.externalId).toBeUndefined();
   expect(readyReason(fleet, web)).not.toBe('Running');
   await fleet.manager.stop();
+});
+
+const data = objectKey('StorageVolume', 'default', 'data');
+
+/** A volume that grows only while its service is paused. Of its growths, the first is refused, in terms that nobody knows. */
+class Storage {
+  readonly volume = shownVolume(otherId, serviceId);
+  growths = 0;
+
+  constructor(api: ScriptedApi) {
+    api.services = [shownService({ volumeId: otherId })];
+    api.volumes = [this.volume];
+    api.on[`GET /api/volumes/${otherId}`] = () => ({ status: 200, body: { volume: this.volume } });
+    api.on[`PATCH /api/volumes/${otherId}`] = ({ body: { name = 'data', sizeGb } }) => {
+      if (sizeGb !== undefined) this.growths += 1;
+      if (this.growths === 1) return { status: 400, body: { error: { code: 'E118', message: 'snapshot' } } };
+      const size = sizeGb === undefined ? {} : { sizeGb, requestedSizeGb: sizeGb };
+      Object.assign(this.volume, { name, ...size, revision: (this.volume['revision'] as number) + 1 });
+      return { status: 200, body: this.volume };
+    };
+    api.on[`POST /api/services/${serviceId}/actions`] = ({ body: { action } }) => {
+      const [before = {}] = api.services;
+      const state = action === 'stop' ? 'paused' : 'running';
+      const service = { ...before, state, revision: (before['revision'] as number) + 1 };
+      api.services = [service];
+      return { status: 200, body: service };
+    };
+  }
+}
+
+function attached(sizeGb: number) {
+  return desiredOf({
+    ...access,
+    'web.yaml': serviceDocument('web', ['storage: {volumeRef: {name: data}}']),
+    'data.yaml': stringify({
+      apiVersion,
+      kind: 'StorageVolume',
+      metadata: { name: 'data' },
+      spec: { region: 'standard', sizeGb, expansion: 'PauseService' },
+    }),
+  });
+}
+
+test('a growth that is refused as invalid is tried again, since its service stays paused until then', async () => {
+  let storage: Storage | undefined;
+  const records = [knownService(), knownService(data, { externalId: otherId })];
+  const fleet = await scriptedFleet(attached(10), {
+    records,
+    prepare: (api) => {
+      storage = new Storage(api);
+    },
+  });
+  const { clock, api, tell, manager } = fleet;
+  const state = () => api.services[0]?.['state'];
+  await clock.advance(120_000);
+  tell(attached(20));
+  await clock.advance(300_000);
+  expect([storage?.growths, state(), readyReason(fleet, web)]).toEqual([
+    1,
+    'paused',
+    'VolumeExpansionFailed',
+  ]);
+  await clock.advance(400_000);
+  expect([storage?.growths, storage?.volume['sizeGb'], state()]).toEqual([2, 20, 'running']);
+  await manager.stop();
 });
 
 function conditionsOf({ store }: ScriptedFleet): string[] {

@@ -7,7 +7,7 @@ import {
   startService,
   stopService,
 } from '../../../src/actions/index.ts';
-import type { Action, Step } from '../../../src/engine/plan/index.ts';
+import { holdFor, type Action, type Step } from '../../../src/engine/plan/index.ts';
 import { stepFingerprint } from '../../../src/plan-file/fingerprint.ts';
 import { HiddenValues, PlanGuard, type PlannedStep } from '../../../src/plan-file/index.ts';
 import type { ObjectKey } from '../../../src/resources/index.ts';
@@ -189,4 +189,14 @@ describe('a step of a replica', () => {
     const other = 'ServiceFleet/default/other' as ObjectKey;
     expect(new World([]).refuses(create, 'Create', replica, other)).toBeDefined();
   });
+});
+
+test.each([
+  ['ends the file', undefined, [web]],
+  ['that is tried again does not end it', 600_000, []],
+])('a step that the API refuses as invalid %s', (_, recheckAfterMs, invalid) => {
+  const { guard } = new World([patch]);
+  const plan = holdFor('Refused', 'refused with 400', { steps: [stepOf(patch)], recheckAfterMs });
+  guard.passed(web, { plan, wake: { kind: 'never' }, statusChanged: true, removed: false });
+  expect(guard.invalid).toEqual(invalid);
 });
