@@ -221,7 +221,7 @@ const lists = {
     section: '§2 gaps',
     stated: 'fields are not shown',
     accepted:
-      "a text, or an object that is recognised by any of its texts; groups as texts, objects, or keys of a map. What can't be read holds nothing back",
+      "a text, or an object that is recognised by any of its texts, in any letter case; groups as texts, objects, or keys of a map. What can't be read, and what has titles for names, holds nothing back",
   },
 } as const satisfies Record<string, Silence>;
 

@@ -190,17 +190,7 @@ test('a catalog that fails, hangs or makes no sense holds nobody up', async () =
   const answers = [
     { status: 500, body: {} },
     { status: 200, body: { regions: 'none', gpuCatalog: [] } },
-    {
-      status: 200,
-      body: {
-        regions: [{ tier: 'gold' }],
-        templates: [],
-        gpuCatalog: [],
-        currency: 'USD',
-        browserEnabled: true,
-        payment: { provider: 'p', status: 'enabled' },
-      },
-    },
+    { status: 200, body: catalogOf({ tier: 'gold' }) },
   ];
   for (const [index, answer] of answers.entries()) {
     front.answer = ({ path }) => (path === '/api/catalog' ? answer : undefined);
@@ -214,6 +204,37 @@ test('a catalog that fails, hangs or makes no sense holds nobody up', async () =
   await fleet.write('late.yaml', [service('late')]);
   expect((await fleet.apply()).code).toBe(0);
 });
+
+// COVERAGE 29
+test('a catalog with titles, in other letters than the API takes, holds nobody up', async () => {
+  const { front, fleet } = await world();
+  await fleet.write('account.yaml', account(front.url));
+  const regions = [
+    { name: 'Standard', geographies: [{ id: 'europe', name: 'Europe West' }] },
+    { name: 'STANDARD', geographies: ['Europe', 'Asia'] },
+    { id: 1, name: 'The standard tier' },
+    { name: 'standard', geographies: [{ name: 'Europe West' }] },
+  ];
+  for (const [index, region] of regions.entries()) {
+    front.answer = ({ path }) =>
+      path === '/api/catalog' ? { status: 200, body: catalogOf(region) } : undefined;
+    const name = `web-${index}`;
+    await fleet.write(`${name}.yaml`, [service(name, { geography: 'europe' })]);
+    const { code } = await fleet.apply();
+    expect([name, code]).toEqual([name, 0]);
+  }
+});
+
+function catalogOf(region: object) {
+  return {
+    regions: [region],
+    templates: [],
+    gpuCatalog: [],
+    currency: 'USD',
+    browserEnabled: true,
+    payment: { provider: 'p', status: 'enabled' },
+  };
+}
 
 test('the catalog is read for what is to be created, and not for what is there', async () => {
   const { front, fleet } = await world();

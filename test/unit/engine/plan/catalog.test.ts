@@ -40,6 +40,33 @@ describe('the catalog', () => {
   });
 
   test.each([
+    ['a region in other letters', [{ name: 'Standard' }], {}],
+    ['a group in other letters', [{ name: 'standard', geographies: ['EUROPE'] }], { geography: 'europe' }],
+    [
+      'a group by any of its texts',
+      [{ name: 'Standard', geographies: [{ id: 'europe', name: 'Europe West' }] }],
+      { geography: 'europe' },
+    ],
+    [
+      'a group of the second entry of its region',
+      [
+        { name: 'standard', geographies: ['europe'] },
+        { name: 'standard', geographies: ['asia'] },
+      ],
+      { geography: 'asia' },
+    ],
+  ])('knows %s', (_, shown, more) => {
+    expect(catalogGate(place(more), catalogOf({ regions: shown }))).toBeUndefined();
+  });
+
+  test('holds a typo also where names are in other letters', () => {
+    const shown = [{ name: 'Standard', geographies: [{ id: 'europe', name: 'Europe' }] }];
+    const gateOf = (more: Partial<Placement>) => catalogGate(place(more), catalogOf({ regions: shown }));
+    expect(gateOf({ region: 'standart' })).toMatchObject({ reason: 'UnknownRegion' });
+    expect(gateOf({ geography: 'eurpoe' })).toMatchObject({ reason: 'UnknownGeography' });
+  });
+
+  test.each([
     [{ region: 'atlantis' }, 'UnknownRegion', 'standard, economy', 'region'],
     [{ geography: 'moon' }, 'UnknownGeography', 'auto, europe, asia', 'geography'],
     [{ region: 'economy', geography: 'asia' }, 'UnknownGeography', 'auto, europe', 'geography'],
@@ -59,6 +86,8 @@ describe('the catalog', () => {
     ['that is not there', undefined],
     ['without regions', catalogOf({ regions: [] })],
     ['whose regions have no names', catalogOf({ regions: [{ tier: 'gold' }] })],
+    ['whose regions have titles', catalogOf({ regions: [{ id: 7, name: 'The lost city' }] })],
+    ['whose regions have UUIDs', catalogOf({ regions: [{ id: '0b0e8f6e-6c8f-4d0e-9f53-6a3f5f1c2d11' }] })],
     ['one of whose regions has no name', catalogOf({ regions: [...regions, { tier: 'gold' }] })],
     [
       'that names regions by another field',
@@ -71,6 +100,14 @@ describe('the catalog', () => {
   test.each([
     ['no groups', [{ name: 'standard' }]],
     ['groups of another shape', [{ name: 'standard', geographies: 'everywhere' }]],
+    ['one group with a title', [{ name: 'standard', geographies: ['asia', { name: 'Near side' }] }]],
+    [
+      'groups in one of two entries',
+      [
+        { name: 'standard', geographies: ['asia'] },
+        { name: 'standard', geography: 'europe' },
+      ],
+    ],
     ['the group as a record', [{ name: 'standard', geographies: [{ id: 'moon', name: 'moon' }] }]],
   ])('that shows %s knows nothing against a geography', (_, shown) => {
     expect(catalogGate(place({ geography: 'moon' }), catalogOf({ regions: shown }))).toBeUndefined();
