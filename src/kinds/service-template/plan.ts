@@ -150,7 +150,10 @@ function specificationOf(inputs: TemplateInputs, template: wire.Template | undef
     spec.description ?? kept('description', withoutTemplateMark(template?.description ?? '')) ?? '';
   const seen = template?.resources;
   const resources = seen ? { gpuCount: seen.gpuCount, cpu: seen.cpu, memoryGb: seen.memoryGb } : undefined;
-  const sleep = spec.sleepAfterMinutes === 0 ? null : spec.sleepAfterMinutes;
+  const sleep =
+    spec.sleepAfterMinutes === undefined
+      ? kept('sleepAfterMinutes', template?.sleepAfterMinutes)
+      : spec.sleepAfterMinutes;
   return {
     name: keptName ?? remoteName('ServiceTemplate', name, spec),
     image: spec.image,
@@ -164,9 +167,8 @@ function specificationOf(inputs: TemplateInputs, template: wire.Template | undef
       requiredEnvironment:
         spec.requiredEnvironment ?? kept('requiredEnvironment', template?.requiredEnvironment),
     }),
-    ...(sleep === undefined
-      ? given({ sleepAfterMinutes: kept('sleepAfterMinutes', template?.sleepAfterMinutes) })
-      : { sleepAfterMinutes: sleep }),
+    // Of these fields, it alone may be null (§8). Left out, it would take its default.
+    ...(sleep === undefined ? {} : { sleepAfterMinutes: sleep || null }),
   };
 }
 

@@ -119,9 +119,33 @@ describe('a template that exists', () => {
         workspaceGb: 100,
         containerDiskGb: 30,
         resources: { gpuCount: 2, cpu: 4, memoryGb: 8 },
+        sleepAfterMinutes: null,
         requiredEnvironment: ['TOKEN'],
       },
     });
+  });
+
+  // COVERAGE 22
+  test.each([
+    ['is sent back as the null that it was read as', null, null],
+    ['is sent back as null when it was read as 0', 0, null],
+    ['is sent back as it was read', 45, 45],
+    ['is left out when the API does not show it', undefined, undefined],
+  ])(
+    'the sleep timeout, which the spec does not give, %s: else it would take its default',
+    (_, read, sent) => {
+      const template = aTemplate({ sleepAfterMinutes: read });
+      const spec = aTemplateSpec({ image: 'ghcr.io/acme/pytorch:3' });
+      const action = actionOf(templatePlan({ spec, template, before: aTemplateSpec() }), 'replace-template');
+      expect(action.spec.sleepAfterMinutes).toBe(sent);
+    },
+  );
+
+  test('a sleep timeout that the spec does not give any more takes its default again', () => {
+    const before = aTemplateSpec({ sleepAfterMinutes: 45 });
+    const template = aTemplate({ sleepAfterMinutes: 45 });
+    const action = actionOf(templatePlan({ spec: aTemplateSpec(), template, before }), 'replace-template');
+    expect(action.spec).not.toHaveProperty('sleepAfterMinutes');
   });
 
   test.each([
