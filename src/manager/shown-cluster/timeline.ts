@@ -3,7 +3,7 @@
  * status to the next is remembered here: 10,000 entries, of which the oldest is forgotten first.
  *
  * - The number of an entry follows from its time, so a position in the list stays valid when something older arrives late.
- * - A mutation that was known before keeps its number, and gets its outcome.
+ * - A mutation that was known before keeps its number, and gets its outcome. An Event that is repeated moves to its new time.
  * - The operator writes an Event of type Normal for each mutation. Those are shown only from before the first mutation that is known of
  *   their object.
  */
@@ -59,6 +59,8 @@ export class ClusterTimeline {
   }
 
   putEvent(event: ClusterEvent, nowMs: number): void {
+    const known = this.#entryOf(event.uid);
+    if (known && 'event' in known && known.event.at !== event.at) this.#remove(event.uid, known.number);
     this.#put(event.uid, event.at, nowMs, (number) => ({ number, event }));
     this.#forgetOldest();
   }
@@ -88,6 +90,16 @@ export class ClusterTimeline {
       if (entry && 'intent' in entry && entry.intent.object === object) found.push(entry.intent);
     }
     return found;
+  }
+
+  #entryOf(id: string): TimelineEntry | undefined {
+    const number = this.#numbers.get(id);
+    return number === undefined ? undefined : this.#entries[this.#indexOf(number)];
+  }
+
+  #remove(id: string, number: number): void {
+    this.#entries.splice(this.#indexOf(number), 1);
+    this.#numbers.delete(id);
   }
 
   /** True if it is a new one. */

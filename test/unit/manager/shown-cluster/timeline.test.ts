@@ -57,6 +57,24 @@ describe('the timeline of a cluster', () => {
     expect(timeline.ofObject(web)).toHaveLength(3);
   });
 
+  test('has an Event that is repeated where it happened last, once, and forgets it last', () => {
+    const { timeline, put, shown } = timelineOf(3);
+    const warning = (at: number, count: number) =>
+      timeline.putEvent(event('again', at, { type: 'Warning', count }), startMs);
+    warning(startMs - 100, 1);
+    put(db, 'a', startMs - 50);
+    warning(startMs - 100, 1);
+    expect(shown()).toEqual(['a applied', 'again']);
+    warning(startMs - 10, 2);
+    expect(shown()).toEqual(['again', 'a applied']);
+    put(db, 'b', startMs - 30);
+    put(db, 'c', startMs - 20);
+    expect(shown()).toEqual(['again', 'c applied', 'b applied']);
+    const [newest] = timeline.page(undefined, 1);
+    expect(newest).toMatchObject({ event: { count: 2, at: startMs - 10 } });
+    expect(timeline.page(newest?.number, 9)).toHaveLength(2);
+  });
+
   test('has several entries of one millisecond', () => {
     const { put, shown } = timelineOf();
     for (const key of ['a', 'b', 'c']) put(web, key, startMs);
