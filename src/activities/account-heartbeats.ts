@@ -58,6 +58,8 @@ const mostAtOnce = 32;
 const headStartMs = 2000;
 /** A heartbeat is repeated with its key for so long; then it is a new one. */
 const longestKeyMs = 10_000;
+/** After so many failed reads of the list, an activity is released once more: nobody can see that it is not there. */
+const mostUnread = 40;
 
 export class AccountHeartbeats {
   readonly #account: string;
@@ -318,7 +320,7 @@ export class AccountHeartbeats {
     // Wanted again, or dropped, meanwhile.
     if (!this.#registrations.has(registration) || registration.phase !== 'releasing') return;
     if (found === 'released') return this.#end(registration, 'released');
-    if (found !== 'active') return this.#failed(registration, found);
+    if (found !== 'active' && registration.failures < mostUnread) return this.#failed(registration, found);
     registration.release = 'shown';
     registration.dueAtMs = Number.POSITIVE_INFINITY;
     registration.onChange();

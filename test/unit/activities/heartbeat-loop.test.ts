@@ -635,6 +635,13 @@ describe('a heartbeat without an answer may follow the release, which', () => {
     expect((await later(world, seconds(11))).phase).toBe('released');
   });
 
+  test('is released once more when the list can not be read for long', async () => {
+    const world = await acknowledged();
+    Object.assign(world.api, { activities: () => Promise.resolve(lost) });
+    await world.clock.advance(seconds(900));
+    expect(world.keep('a', { wanted: 'released' })).toMatchObject({ phase: 'releasing', isShownAgain: true });
+  });
+
   test('is over when its service is gone', async () => {
     const world = await acknowledged();
     Object.assign(world.api, { activities: () => Promise.resolve(refused(404)) });
