@@ -31,14 +31,14 @@ import type { CapacityDemand, Demand } from '../state/index.ts';
 type Resources = wire.ServiceResources;
 
 /**
- * Undefined when it changes nothing of the cost. `spec`: with what the service takes of its template. `own`: the volume that is deleted with the
- * service.
+ * Undefined when it changes nothing of the cost. `spec`: with what the service takes of its template. `volume`: it is deleted with the service, or
+ * counts in what replaces it.
  */
 export function servicePricing(
   step: Step,
   spec: ContainerServiceSpec,
   service: wire.Service | undefined,
-  own: wire.Volume | undefined,
+  volume: wire.Volume | undefined,
 ): Pricing | undefined {
   const { action } = step;
   const place = placeOf(spec, service);
@@ -55,7 +55,7 @@ export function servicePricing(
   const before = holdsCompute(service) ? computeCharge(service, spec) : free;
   if (action.do === stopService.name) return { place, before, after: free };
   return action.do === deleteService.name
-    ? { place, before: withVolume(before, own), after: free }
+    ? { place, before: withVolume(before, volume), after: free }
     : undefined;
 }
 
@@ -89,14 +89,10 @@ function sizeOf({ gpuCount, cpu, memoryGb }: Resources) {
   return { gpuCount, cpu, memoryGb };
 }
 
-/** What comes after a deletion that makes room for it; undefined for any other step. `hasVolume`: it gets a volume that is there. */
-export function replacementPricing(
-  step: Step,
-  spec: ContainerServiceSpec,
-  hasVolume: boolean,
-): Pricing | undefined {
+/** What comes after a deletion that makes room for it; undefined for any other step. With its volume, also one that is there already. */
+export function replacementPricing(step: Step, spec: ContainerServiceSpec): Pricing | undefined {
   if (step.action.do !== deleteService.name || step.reason !== 'Replace' || !spec.resources) return undefined;
-  const after = created(spec.resources, hasVolume ? undefined : spec.storage?.volumeGb);
+  const after = created(spec.resources, spec.storage?.volumeGb);
   return { place: placeOf(spec, undefined), before: free, after };
 }
 

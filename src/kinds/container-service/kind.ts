@@ -1,7 +1,7 @@
 /** ContainerService: a service at the provider (§3). */
 import { createService } from '../../actions/index.ts';
 import type { wire } from '../../api/index.ts';
-import { localTime, rememberedDigests } from '../../engine/plan/index.ts';
+import { localTime, rememberedDigests, type Step } from '../../engine/plan/index.ts';
 import { defineKind, type RemoteThings, type Subject } from '../../engine/index.ts';
 import {
   isLoopback,
@@ -92,9 +92,12 @@ function present({ observation }: ServiceLook): Service | undefined {
   return observation.kind === 'present' ? observation.value : undefined;
 }
 
-/** What is deleted with the service. */
-function ownVolume({ ownsStorage, attachedVolume }: ServiceLook): wire.Volume | undefined {
-  return ownsStorage && attachedVolume?.mode !== 'independent' ? attachedVolume : undefined;
+/** The volume that a deletion ends, or that the next service gets. */
+function volumeOf(look: ServiceLook, { reason }: Step): wire.Volume | undefined {
+  const { ownsStorage, attachedVolume, replacementVolume } = look;
+  const isOwn = ownsStorage && attachedVolume?.mode !== 'independent';
+  const isNext = reason === 'Replace' && replacementVolume.kind !== 'none';
+  return isOwn || isNext ? attachedVolume : undefined;
 }
 
 export const containerService = defineKind<
@@ -108,8 +111,8 @@ export const containerService = defineKind<
   remote,
   look: serviceLook,
   plan: planService,
-  pricing: (look, step) => servicePricing(step, look.object.spec, present(look), ownVolume(look)),
-  roomFor: (look, step) => replacementPricing(step, look.object.spec, look.replacementVolume.kind !== 'none'),
+  pricing: (look, step) => servicePricing(step, look.object.spec, present(look), volumeOf(look, step)),
+  roomFor: (look, step) => replacementPricing(step, look.object.spec),
   demand: (look, step) => serviceDemand(step, look.object.spec, present(look)),
   later: laterSteps,
   target: (look) => ({

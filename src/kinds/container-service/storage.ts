@@ -136,13 +136,18 @@ export function storageMadeBy({ storage }: ContainerServiceSpec): NonNullable<Se
  * knows of any.
  */
 export function storageMadeWith(
-  { storage }: ContainerServiceSpec,
+  { adopt, storage }: ContainerServiceSpec,
   record: ObjectRecord<ServiceState>,
   digestKey: DigestKey,
 ): ServiceState['storageMade'] {
   const asked = appliedAtCreation(record, 'storage');
   const wasAsked = asked !== undefined && asked !== digestKey.digest(undefined);
-  return record.kind.storageMade ?? (wasAsked || storage?.volumeGb !== undefined ? 'own' : undefined);
+  const { storageMade } = record.kind;
+  // A request before the adoption may have been refused: it made nothing.
+  const isMade = storageMade === 'own' || adopt === undefined;
+  return (
+    (isMade ? storageMade : undefined) ?? (wasAsked || storage?.volumeGb !== undefined ? 'own' : undefined)
+  );
 }
 
 type ShownVolume = wire.Volume | wire.Unidentified<wire.Volume>;

@@ -121,6 +121,12 @@ describe('the storage that a service was made with', () => {
     expect(made(aSpec({ storage: independent }))).toBe('own');
   });
 
+  test('is not what a request before an adoption asked for', () => {
+    const adopted = aSpec({ adopt: { id: otherId } });
+    expect(made(adopted, {}, { storageMade: 'independent' })).toBeUndefined();
+    expect(made(adopted, {}, { storageMade: 'own' })).toBe('own');
+  });
+
   test('is not known to be any if no document asked for it', () => {
     expect(made()).toBeUndefined();
     expect(made(aSpec(), appliedOf(undefined))).toBeUndefined();
