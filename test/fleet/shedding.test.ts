@@ -13,7 +13,7 @@ import {
   type Fleet,
   type Json,
 } from '../support/processes/fleet.ts';
-import { fleetOf } from '../support/processes/replicas.ts';
+import { fleetOf, template } from '../support/processes/replicas.ts';
 import { nowMs, sleep, temporaryFolder } from '../support/processes/processes.ts';
 import { Proxy } from '../support/processes/proxy.ts';
 import { world as ways } from '../support/world.ts';
@@ -443,6 +443,31 @@ testOnClock(
     await later('all of them', async () => (await count()) === 5);
   },
 );
+
+testOnClock('a fleet at its least number replaces replicas, whatever waits to come back', async () => {
+  const { plane, fleet, limit } = await world();
+  const images = async () =>
+    (await plane.account()).services
+      .filter(({ state }: Json) => state === 'running')
+      .map(({ image }: Json) => image);
+  const [before, after] = ['ghcr.io/acme/llm:1', 'ghcr.io/acme/llm:2'];
+  const busy = (image: string) => {
+    const update = { mode: 'Replace', maxSurge: 0, maxUnavailable: 1, minReadySeconds: 0 };
+    return fleetOf('busy', { replicas: 2, minReplicas: 2, update, template: template({ image }) });
+  };
+  const low = fleetOf('low', { replicas: 3, minReplicas: 0 });
+  const shed = { graceMinutes: 1, maxPerMinute: 100, resumeAfterMinutes: 3 };
+  await limit(10 * each, { shed });
+  await fleet.write('llm.yaml', [low, busy(before)]);
+  fleet.run();
+  await later('five replicas', async () => (await images()).length === 5);
+  await fleet.until('ServiceFleet/busy', 'Ready', 'True');
+  await limit(Math.floor(2.5 * each), { shed });
+  await later('two replicas', async () => (await images()).length === 2);
+  await sleep(12 * minuteMs);
+  await fleet.write('llm.yaml', [low, busy(after)]);
+  await later('the new image', async () => (await images()).join(' ') === `${after} ${after}`);
+});
 
 testOnClock('what has its turn to come back does not wait for what has no room yet', async () => {
   const { plane, fleet, paused, limit } = await world();

@@ -26,6 +26,7 @@ export interface BudgetGateOptions {
     partOf(key: ObjectKey): Part;
     figures(budget: Budget, wallMs: number): BudgetFigures;
     coursesOf(budget: Budget): readonly Course[];
+    hasLeast(owner: ObjectKey): boolean;
   };
   readonly about: {
     unreadOf(budget: Budget): readonly string[];
@@ -56,9 +57,10 @@ export function budgetGate(
   const increase = increaseOf(cost, part, replaces);
   if (increase === 0n && cost.basis !== 'unknown') return undefined;
   const more = moreFor(part, increase);
-  // Of what existed before and costs nothing now.
-  const isRepair = part.spare > 0n || (record?.externalId !== undefined && part.burn === 0n);
   const owner = record?.derived?.owner;
+  // Of what existed before and costs nothing now, or takes the place of that.
+  const isMissed = owner !== undefined && part.burn === 0n && budgets.hasLeast(owner);
+  const isRepair = isMissed || part.spare > 0n || (record?.externalId !== undefined && part.burn === 0n);
   const base = { key, isRepair, priority: priorityOf(given), micros: more, owner };
   const nowMs = clock.monotonicMs();
   for (const budget of gating) {

@@ -208,6 +208,11 @@ export class Budgets {
     return figuresOf(budget, this.#about, this.#options.money, now);
   }
 
+  /** See `Shedding`. */
+  hasLeast(owner: ObjectKey): boolean {
+    return this.#shedding.hasLeast(owner);
+  }
+
   /** An account was read. */
   observe(handle: AccountHandle, { snapshot, changedIds }: SnapshotChange): void {
     for (const id of changedIds) {

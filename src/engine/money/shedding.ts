@@ -134,7 +134,9 @@ export class Shedding {
     if (!order) return undefined;
     const known = this.#host.costOf(record);
     const each = known > 0n ? known : BigInt(order.micros);
-    const micros = each * BigInt(this.#missing(record, order));
+    const missing = this.#missing(record, order);
+    if (missing === 0) return undefined;
+    const micros = each * BigInt(missing);
     return { key, isRepair: true, priority: -1, sinceMs: Number.NEGATIVE_INFINITY, micros };
   }
 
@@ -154,6 +156,15 @@ export class Shedding {
       const claim = record && this.claim(budget, record);
       if (claim) budget.shed.put(owner, claim);
     }
+  }
+
+  /** Of an owner of replicas, which was complete before: no more than its least number are to stay, so each of them is missed. */
+  hasLeast(owner: ObjectKey): boolean {
+    const { store } = this.#options;
+    const record = store.record(owner);
+    const { replicas, staying = 0 } = (record && this.#wayOf(record)) ?? {};
+    const wasComplete = store.revisions(owner).some(({ outcome }) => outcome === 'Healthy');
+    return replicas !== undefined && wasComplete && staying <= replicas.least;
   }
 
   /** If it may last. */

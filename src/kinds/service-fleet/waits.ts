@@ -209,11 +209,11 @@ function waitForReplicas(inputs: FleetInputs, repairAt: number): Plan {
     ...(state.rollout && state.pace ? [state.pace.at + 60_000] : []),
     ...deadlineTimes(inputs),
   ];
-  // With none, that of those that leave decides.
+  // Of what leaves, a budget asks why it does not: an update that waits for work is another matter.
   const isProtected =
     notReady.length === 0
       ? leavingReason(inputs) === 'ReplicasProtected'
-      : notReady.every(({ isBlocked }) => isBlocked);
+      : leaving.length === 0 && notReady.every(({ isBlocked }) => isBlocked);
   const reason = isProtected ? 'ReplicasProtected' : 'ReplicasNotReady';
   return waitFor(reason, parts.join('; ') || 'the rollout ends', {
     recheckAfterMs: recheckAt(
