@@ -173,11 +173,13 @@ export class Operator {
   async run(): Promise<OperatorEnd> {
     const { logger, api, stopped: signal, shard } = this.#options;
     const stopped = untilAborted(signal);
-    this.#election.start();
-    void this.#standby?.run();
-    logger.info({ cluster: api.description, lease: leaseName(shard) }, 'waiting for the Lease');
     try {
       await Promise.race([this.#examineDivision(), stopped]);
+      // One that could not lead leaves the Lease to others.
+      await Promise.race([this.#standby?.run(), stopped]);
+      if (signal.aborted) return 'stopped';
+      this.#election.start();
+      logger.info({ cluster: api.description, lease: leaseName(shard) }, 'waiting for the Lease');
       await Promise.race([this.#elected.promise, stopped]);
       // Another division may have come since.
       await Promise.race([this.#examineDivision(), stopped]);
@@ -239,7 +241,7 @@ export class Operator {
   get #reads(): readonly string[] {
     const { snapshot } = this;
     const { namespaces } = this.#options;
-    if (!this.#hasRead || !snapshot?.complete) return [];
+    if (!this.#hasRead || !snapshot) return [];
     return namespaces.length === 0 ? ['*'] : namespaces.filter((each) => !snapshot.unread?.has(each));
   }
 

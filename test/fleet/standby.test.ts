@@ -75,22 +75,39 @@ testWithServer('of several namespaces, it is enough for a replica that one can b
   expect((await other.at('/readyz')).status).toBe(503);
 });
 
-testWithServer('a leader that does nothing, because it can not list a kind, shows that', async () => {
+testWithServer('a replica that could not lead leaves the Lease to others', async () => {
   const { fleet, server } = await createWorld();
-  const mend = server.faults.add({ match: newKind, status: 403 });
-  const { at, untilReady } = await waiting(fleet);
-  const leads = async () => {
-    const { text } = await at('/metrics');
-    const valueOf = (metric: string) =>
-      new RegExp(`^${metric}\\{name="fleetkeeper"\\} (\\d)$`, 'm').exec(text)?.[1];
-    return `${valueOf('leader_election_master_status')} ${valueOf('fleetkeeper_lease_idle')}`;
-  };
-  await eventually('a leader', async () => (await leads()).startsWith('1'));
-  await sleep(10_000);
-  expect(await leads()).toBe('1 1');
-  expect(await at('/readyz')).toMatchObject({ status: 503, text: expect.stringContaining('source') });
-  mend();
+  server.faults.add({ match: { ...newKind, namespace: 'lab' }, status: 403 });
+  const unable = await waiting(fleet, '--watch-namespaces', 'lab');
+  await eventually('the reason', async () => (await unable.at('/readyz')).text.includes('servicefleets'));
+  fleet.run();
   await fleet.untilReady(1);
-  expect(await leads()).toBe('1 0');
-  await untilReady();
+  const { text } = await unable.at('/metrics');
+  expect(text).not.toMatch(/^leader_election_master_status\{name="fleetkeeper"\} 1$/m);
 });
+
+testWithServer(
+  'a leader that does nothing, because a kind can not be listed any more, shows that',
+  async () => {
+    const { fleet, server } = await createWorld();
+    const run = fleet.run();
+    await fleet.untilReady(1);
+    const { at, untilReady } = await waiting(fleet);
+    await untilReady();
+    const mend = server.faults.add({ match: newKind, status: 403 });
+    await run.kill('SIGTERM');
+    const leads = async () => {
+      const { text } = await at('/metrics');
+      const valueOf = (metric: string) =>
+        new RegExp(`^${metric}\\{name="fleetkeeper"\\} (\\d)$`, 'm').exec(text)?.[1];
+      return `${valueOf('leader_election_master_status')} ${valueOf('fleetkeeper_lease_idle')}`;
+    };
+    await eventually('a leader', async () => (await leads()).startsWith('1'));
+    await sleep(10_000);
+    expect(await leads()).toBe('1 1');
+    expect(await at('/readyz')).toMatchObject({ status: 503, text: expect.stringContaining('source') });
+    mend();
+    await eventually('it works', async () => (await leads()) === '1 0');
+    await untilReady();
+  },
+);

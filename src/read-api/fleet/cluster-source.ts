@@ -196,7 +196,7 @@ function isOfAll({ namespace }: { readonly namespace: string | undefined }): boo
 
 function rankOf(state: ManagerState): number {
   if (isAbsent(state)) return 0;
-  return state.phase === 'Unknown' ? 1 : 2;
+  return state.phase === 'Impaired' ? 1 : state.phase === 'Unknown' ? 2 : 3;
 }
 
 function isWorse(one: ManagerState, other: ManagerState): boolean {
