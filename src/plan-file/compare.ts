@@ -150,11 +150,10 @@ function comparedObject(object: PlannedObject, present: Present): ComparedObject
   const { key } = object;
   const { planned, since } = present;
   const steps = allSteps(object);
-  if (planned.unknown.includes(key) || planned.open.has(key)) {
-    const all = { left: steps.length, of: steps.length };
-    const isComparable = present.remembers(key) || !rosterSteps(object)?.update;
-    return isComparable ? all : { ...all, refusal: { key, message: unremembered } };
-  }
+  const all = { left: steps.length, of: steps.length };
+  const isComparable = present.remembers(key) || !rosterSteps(object)?.update;
+  if (!isComparable) return { ...all, refusal: { key, message: unremembered } };
+  if (planned.unknown.includes(key) || planned.open.has(key)) return all;
   const now = planned.objects.get(key) ?? planned.held.get(key);
   if (!now) return { left: 0, of: steps.length };
   const isPlanned = isCovered(object, now);
