@@ -20,7 +20,8 @@ import {
 } from '../../resources/index.ts';
 import type { ObjectRecord, OwnerRevision } from '../../state/index.ts';
 import { containerService } from '../container-service/declaration.ts';
-import { protectorOf } from '../container-service/disruption.ts';
+import { protectorOf, withoutReleased } from '../container-service/disruption.ts';
+import { acknowledgedIn } from '../protected-task/tasks.ts';
 import { resolveEnvironment } from '../container-service/environment-values.ts';
 import { newestReading } from '../container-service/draining.ts';
 import type { TemplateState, TemplateView } from '../container-service/inputs.ts';
@@ -234,7 +235,7 @@ function replica(
     restartedAt: remediation?.at,
     correction,
     givenUp: isReady ? undefined : (givenUp(own) ?? lostVolume(own, volume)),
-    ...protectionOf(entry, own, nowMs, own && fleet.readings.of(own.key)),
+    ...protectionOf(entry, own, nowMs, own && lastReading(fleet, own)),
     ...trouble,
     excuse: trouble.excuse ?? (isToWake ? 'Sleeping' : undefined),
     faultText:
@@ -328,6 +329,14 @@ export function correctionOf(
 function reportsDifference(record: ObjectRecord | undefined, isPreview: boolean): boolean {
   const isReported = record?.report?.pending?.reason === 'AwaitsTurn';
   return isReported || (isPreview && record?.derived?.settled !== undefined);
+}
+
+/** Without activities of tasks whose release was acknowledged. */
+function lastReading(fleet: FleetView['fleet'], { key, externalId = '' }: ObjectRecord): Reading | undefined {
+  const last = fleet.readings.of(key);
+  return (
+    last && { ...last, activities: withoutReleased(last.activities, acknowledgedIn(fleet, key, externalId)) }
+  );
 }
 
 export function protectionOf(

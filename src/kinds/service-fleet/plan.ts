@@ -248,7 +248,7 @@ function volumeNames(fleet: string, volumes: readonly VolumeEntry[]): string {
 
 function scale(inputs: FleetInputs, rollout: Rollout): Arrange | undefined {
   const missing = rollout.target - inPhase(inputs.replicas, 'wanted').length;
-  if (missing > 0) return hasOnlyFailed(inputs) ? undefined : scaleOut(inputs, rollout, missing);
+  if (missing > 0) return scaleOut(inputs, rollout, missing);
   return missing < 0 ? scaleIn(inputs, rollout, -missing) : undefined;
 }
 
@@ -257,7 +257,8 @@ function scaleOut(inputs: FleetInputs, rollout: Rollout, missing: number): Arran
   const { replicas, wanted, target, healthy, nowMs, state } = inputs;
   const count = inPhase(replicas, 'wanted').length;
   const back = takenBack(inputs, rollout, missing);
-  const room = rollout.most - replicas.length;
+  // Others would fail as well.
+  const room = hasOnlyFailed(inputs) ? 0 : rollout.most - replicas.length;
   const slots = nextSlots(inputs, Math.min(missing - back.length, room));
   const places = chooseFor(withWanted(inputs, back), slots);
   if (back.length + places.length === 0) return undefined;
