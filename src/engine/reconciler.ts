@@ -167,7 +167,7 @@ export class Reconciler {
 
   /** The snapshot shows that there is something to do. Observes again, and does it. */
   async #act(pass: Pass, account: AccountHandle, { plan: first, ...rest }: Decision): Promise<Decision> {
-    if (first.kind !== 'act') return { plan: first, ...rest };
+    if (first.kind !== 'act') return this.#options.money.withPrices(account, pass, { plan: first, ...rest });
     const preview = this.#options.mode === 'preview';
     const unread = preview ? undefined : await pass.refresh(account);
     if (unread) return undecided(unread);

@@ -58,11 +58,11 @@ function budgetTable(budgets: readonly BudgetRow[]): string {
       'ESTIMATED',
       'UNATTRIBUTED',
       'FORECAST',
+      'COUNTED SINCE',
       'LIMIT',
       'USD/HOUR',
       'LIMIT/HOUR',
       'USED UP',
-      'COUNTED SINCE',
     ],
     budgets.map((budget) => [
       `${budget.namespace}/${budget.name}`,
@@ -71,11 +71,11 @@ function budgetTable(budgets: readonly BudgetRow[]): string {
       amount(budget.estimatedMicros),
       amount(budget.unattributedMicros),
       amount(budget.forecastMicros),
+      budget.since ?? '-',
       amount(budget.limitMicros),
       amount(budget.hourlyMicros),
       amount(budget.hourlyLimitMicros),
       budget.exhaustedAt ?? '-',
-      budget.since ?? '-',
     ]),
   );
 }

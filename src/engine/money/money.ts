@@ -213,12 +213,24 @@ export class Money {
 
   /** Whether no thing in the account shows the price of the plan's step, or of one that a preview shows. The catalog may show it. */
   lacksPrice(handle: AccountHandle, pass: Pass, plan: Plan): boolean {
-    if (plan.kind !== 'act') return false;
-    const shown = this.#options.mode === 'preview' ? [plan.step, ...plan.later] : [plan.step];
-    return shown.some((step) => {
+    const isPreview = this.#options.mode === 'preview';
+    const steps = plan.kind === 'act' ? [plan.step, ...(isPreview ? plan.later : [])] : [];
+    const waiting = isPreview && (plan.kind === 'wait' || plan.kind === 'hold') ? plan.steps : [];
+    return [...steps, ...waiting].some((step) => {
       const pricing = pass.pricing(step);
       return pricing !== undefined && this.cost(handle, pricing).unknown.length > 0;
     });
+  }
+
+  /** The same decision. In a preview, the catalog was read if nothing else has the price of what waits. */
+  withPrices<D extends { readonly plan: Plan }>(
+    handle: AccountHandle,
+    pass: Pass,
+    decision: D,
+  ): D | Promise<D> {
+    return this.lacksPrice(handle, pass, decision.plan)
+      ? handle.catalog.get().then(() => decision)
+      : decision;
   }
 
   /** Adds the costs of the steps, for previews. */

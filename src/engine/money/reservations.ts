@@ -263,7 +263,7 @@ export class Reservations {
     return found;
   }
 
-  /** They may end while somebody goes through them. */
+  /** A copy, so that some may end meanwhile. */
   #openIn(account: string): Reservation[] {
     return [...(this.#open.get(account) ?? none).values()];
   }

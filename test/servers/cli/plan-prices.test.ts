@@ -13,3 +13,12 @@ test('a resize is priced, whatever is changed before it', async () => {
   expect(cost.unpriced).toBe(0);
   expect(cost.deltaHourlyMicros).toBeGreaterThan(0);
 });
+
+test('so is one that waits for a disruption window', async () => {
+  const disruptionWindows = [{ cron: '0 0 29 2 *', durationMinutes: 1 }];
+  const { write, planKept } = await statelessRunner(service('web'));
+  await write(service('web', { resources: { cpu: 3, memoryGb: 7 }, disruptionWindows }));
+  const { held, waitingCosts } = readPlanJson((await planKept()).stdout);
+  expect(held).toMatchObject([{ reason: 'OutsideWindow', actions: ['resize'] }]);
+  expect(waitingCosts).toMatchObject([{ cost: { basis: 'catalog' } }]);
+});
