@@ -115,7 +115,7 @@ export const fleets: readonly Mutant[] = [
     breaks: 'a number is used again that something else still leaves',
     foundBy: ['FI5'],
     crowd: 'fleets',
-    seed: 158,
+    seed: 24,
     patch: () => withLook(() => ({ leaving: new Set<number>() })),
   },
   {
