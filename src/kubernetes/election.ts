@@ -86,6 +86,7 @@ export class Election {
     const { leaseMs = defaultLeaseMs } = options;
     this.#lease = new LeaseRecord({ ...options, leaseMs });
     this.#pace = paceOf(leaseMs);
+    this.#setLeading(0);
   }
 
   /** Asked before each thing that only a leader may do. */
@@ -115,7 +116,6 @@ export class Election {
   }
 
   start(): void {
-    this.#setLeading(0);
     this.#running ??= this.#run();
   }
 

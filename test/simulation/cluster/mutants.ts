@@ -57,7 +57,7 @@ export const clusterMutants: readonly Mutant<ReplicaSabotage>[] = [
     foundBy: ['S16'],
     seed: 260,
     patch: () => {
-      const anything = Object.assign([], { find: () => ({}) });
+      const anything = Object.assign([], { filter: () => [{}] });
       return withListBeforeHeartbeats(() => ({ kind: 'applied', status: 200, value: anything }));
     },
   },
