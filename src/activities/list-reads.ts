@@ -9,7 +9,7 @@ type Permit =
   | { readonly kind: 'denied'; readonly reason: string };
 
 /** As in `HeartbeatLoopOptions`. */
-interface Office {
+interface PermitOptions {
   readonly clock: Clock;
   readonly mayAct?: (() => boolean) | undefined;
   readonly maySendHeartbeats?: (() => boolean) | undefined;
@@ -25,7 +25,7 @@ interface Office {
 export async function permitOf(
   request: RegistrationRequest,
   signal: AbortSignal,
-  { clock, mayAct, maySendHeartbeats }: Office,
+  { clock, mayAct, maySendHeartbeats }: PermitOptions,
 ): Promise<Permit> {
   if (mayAct?.() !== false) return { kind: 'given', mayLeave: mayAct };
   if (request.wanted === 'released' || maySendHeartbeats?.() !== true)
