@@ -92,6 +92,8 @@ export function inNewPhase(
       since: nowMs,
       ...(revision === undefined ? {} : { revision }),
       ...(granted === undefined ? {} : { granted }),
+      // It was restarted for that, and would be once more.
+      ...(entry.retried === undefined || isWithout ? {} : { retried: entry.retried }),
       place,
       ...(candidate === undefined ? {} : { candidate }),
       ...(cause ? { cause } : {}),
