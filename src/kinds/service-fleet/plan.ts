@@ -33,27 +33,16 @@
  */
 import { holdFor, inSync, type Arrange, type Plan } from '../../engine/plan/index.ts';
 import { annotations } from '../../resources/index.ts';
-import { scaledBy } from './asking.ts';
 import { afterClockSetBack } from './clock-set-back.ts';
-import { creationDifferences } from './content-differences.ts';
 import { correct } from './corrections.ts';
 import { mayRetire } from './deletion-window.ts';
-import { hasOnlyFailed, noted, notedIdle, recorded } from './failure.ts';
-import {
-  arrange,
-  countDifference,
-  inNewPhase,
-  inPhase,
-  scaleInPace,
-  slotsText,
-  type FleetInputs,
-} from './inputs.ts';
+import { noted, notedIdle, recorded } from './failure.ts';
+import { arrange, inNewPhase, inPhase, scaleInPace, slotsText, type FleetInputs } from './inputs.ts';
 import { beginMove, steerMove } from './move-back.ts';
 import { relocate } from './moves.ts';
 import { numberFound } from './number-found.ts';
-import { chooseFor, unofferedPlace } from './placement.ts';
+import { unofferedPlace } from './placement.ts';
 import { isToLeave, repair } from './repair.ts';
-import { takenBack, withWanted } from './taken-back.ts';
 import { revised } from './revising.ts';
 import { isReliable } from './replica.ts';
 import {
@@ -65,8 +54,8 @@ import {
   steerRollout,
   type Rollout,
 } from './rollout.ts';
-import { nextSlots } from './slots.ts';
 import type { VolumeEntry } from './state.ts';
+import { scale } from './scaling.ts';
 import { refusedNames } from './template-metadata.ts';
 import { victims } from './victims.ts';
 import { hasGrownElsewhere, remaining, retiredWith, retiredWithFleet, volumeName } from './volumes.ts';
@@ -242,89 +231,6 @@ function leaveVolumes(inputs: FleetInputs): Plan {
 
 function volumeNames(fleet: string, volumes: readonly VolumeEntry[]): string {
   return volumes.map(({ slot }) => volumeName(fleet, slot)).join(', ');
-}
-
-// ---- scaling -----------------------------------------------------------------------------------------
-
-function scale(inputs: FleetInputs, rollout: Rollout): Arrange | undefined {
-  const missing = rollout.target - inPhase(inputs.replicas, 'wanted').length;
-  if (missing > 0) return scaleOut(inputs, rollout, missing);
-  return missing < 0 ? scaleIn(inputs, rollout, -missing) : undefined;
-}
-
-/** Draining replicas are taken back first. Each one saves a start. */
-function scaleOut(inputs: FleetInputs, rollout: Rollout, missing: number): Arrange | undefined {
-  const { replicas, wanted, target, healthy, nowMs, state } = inputs;
-  const count = inPhase(replicas, 'wanted').length;
-  const back = takenBack(inputs, rollout, missing);
-  // Others would fail as well.
-  const room = hasOnlyFailed(inputs) ? 0 : rollout.most - replicas.length;
-  const slots = nextSlots(inputs, Math.min(missing - back.length, room));
-  const places = chooseFor(withWanted(inputs, back), slots);
-  if (back.length + places.length === 0) return undefined;
-  const by = scaledBy(inputs);
-  const newest = rollout.newest(places.length, missing - back.length);
-  const added = places.map(
-    ({ slot, candidate: { place, name: candidate } }, index) =>
-      ({
-        slot,
-        phase: 'wanted',
-        since: nowMs,
-        revision: index < places.length - newest ? (healthy ?? target)?.number : target?.number,
-        place,
-        candidate,
-        by,
-      }) as const,
-  );
-  const names = added.map(({ slot }) => slot).join(', ');
-  const parts = [
-    ...(back.length > 0 ? [`taken back: ${slotsText(back)}`] : []),
-    ...(added.length > 0 ? [`added: ${added.length === 1 ? 'replica' : 'replicas'} ${names}`] : []),
-  ];
-  const isForRollout = count >= wanted.count;
-  const isCreation = isNew(inputs);
-  return arrange(
-    inputs,
-    [...inNewPhase(back, 'wanted', nowMs), ...added],
-    {
-      reason: isForRollout ? 'RollingOut' : 'ScalingOut',
-      message: parts.join('; '),
-      change: isForRollout ? undefined : isCreation ? 'create' : 'scale',
-      differences: [
-        countDifference(wanted, count),
-        ...(isCreation ? creationDifferences(inputs.object.spec, inputs.present) : []),
-      ],
-    },
-    // What was added for the rollout stays until its end.
-    state.rollout ? { rollout: { ...state.rollout, surge: rollout.surge } } : {},
-  );
-}
-
-/** This pass makes its first revision, and nothing of it is there. */
-function isNew({ newRevisions, replicas }: FleetInputs): boolean {
-  return newRevisions?.length === 1 && replicas.length === 0;
-}
-
-function scaleIn(inputs: FleetInputs, rollout: Rollout, surplus: number): Arrange | undefined {
-  const { replicas, wanted, nowMs } = inputs;
-  const running = inPhase(replicas, 'wanted');
-  const pace = scaleInPace(inputs);
-  const proven = running.filter(({ isUnproven }) => !isUnproven);
-  const leaving = rollout.withinFloor(victims(proven)).slice(0, Math.min(surplus, pace.left));
-  if (leaving.length === 0) return undefined;
-  const left = surplus - leaving.length;
-  const more = left > 0 ? `; ${left} more follow` : '';
-  return arrange(
-    inputs,
-    inNewPhase(leaving, 'draining', nowMs, 'scale', scaledBy(inputs)),
-    {
-      reason: 'ScalingIn',
-      message: `draining: ${slotsText(leaving)}${more}`,
-      change: running.length > wanted.count && rollout.surge > 0 ? undefined : 'scale',
-      differences: [countDifference(wanted, running.length)],
-    },
-    { pace: pace.begin(leaving.length) },
-  );
 }
 
 /** Another replica drains instead of a protected one, if there is one that was not found protected lately. */
