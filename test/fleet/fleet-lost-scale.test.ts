@@ -99,6 +99,24 @@ testInFolder('a plan after a lost state shows what a confirmed owner removes, an
   expect(await names(plane)).toEqual(['llm-0', 'llm-1']);
 });
 
+testInFolder('also while nobody knows yet whether what was found is available', async () => {
+  const { plane, fleet } = await scaled({ replicas: 2 });
+  await fleet.write('llm.yaml', [fleetOf({ replicas: 2, update: { minReadySeconds: 3 } })]);
+  const { plan } = await fleet.plan('--owner', 'fleet');
+  expect(plan.changes).toMatchObject([
+    {
+      action: 'scale',
+      differences: [{ path: 'replicas', desired: 2, observed: 4 }],
+      replicas: [
+        { name: 'llm-2', action: 'delete' },
+        { name: 'llm-3', action: 'delete' },
+      ],
+    },
+  ]);
+  expect((await fleet.apply('--owner', 'fleet')).code).toBe(0);
+  expect(await names(plane)).toEqual(['llm-0', 'llm-1']);
+});
+
 testInFolder('without a number in the document, as many stay as were found', async () => {
   const { plane, fleet } = await scaled({});
   expect((await fleet.apply('--owner', 'fleet')).code).toBe(0);

@@ -11,6 +11,7 @@ import type { Measured } from './inputs.ts';
 import { observeFleet } from './measurements.ts';
 import { planFleet } from './plan.ts';
 import { losesData, plannedReplicas } from './planned-replicas.ts';
+import { previewFleet } from './preview.ts';
 import { rosterPlan } from './roster-plan.ts';
 import { scaleCost } from './scale-cost.ts';
 import { shedFleet } from './shedding.ts';
@@ -19,7 +20,7 @@ import type { FleetState } from './state.ts';
 import { availability, fleetHealth, observedFleet, rolledBack } from './status.ts';
 
 function plan(look: FleetLook): Plan {
-  return look.unread ?? planFleet(look);
+  return look.unread ?? (look.isPreview ? previewFleet(look) : planFleet(look));
 }
 
 export const serviceFleet = defineKind<ServiceFleetSpec, never, FleetLook, Measured, FleetState>({

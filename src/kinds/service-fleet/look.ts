@@ -56,6 +56,8 @@ const sparedMs = 900_000;
 export interface FleetLook extends FleetInputs {
   /** Why nothing is known of the roster yet. */
   readonly unread: Plan | undefined;
+  /** Nothing of the plan is done. */
+  readonly isPreview: boolean;
   readonly name: string;
   /** Of its document. */
   readonly generation: number;
@@ -97,6 +99,7 @@ export function fleetLook(given: FleetView): FleetLook {
   const replicas = roster.map((entry) => replica(view, entry, facts));
   return {
     name: object.name,
+    isPreview: given.mode === 'preview',
     object,
     ...templated,
     problem: templated.problem ?? missingValue(view, update, present),

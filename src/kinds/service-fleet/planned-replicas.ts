@@ -8,10 +8,7 @@ import { nextSlots } from './slots.ts';
 import type { FleetState } from './state.ts';
 import { victims } from './victims.ts';
 
-/**
- * Those that are added or leave at once, and in a rollout all that differ, and all that are added or leave with it. Other removals that wait
- * for their pace are not chosen yet.
- */
+/** Those that are added at once, all that leave, and in a rollout all that differ, and all that are added or leave with it. */
 export function plannedReplicas(look: FleetLook, plan: Arrange): OwnedChange[] {
   const before = new Map(look.state.roster.map((entry) => [entry.slot, entry]));
   const { roster = [] }: FleetState = plan.state;

@@ -13,6 +13,7 @@ import {
   type FleetInputs,
 } from './inputs.ts';
 import { chooseFor } from './placement.ts';
+import type { Replica } from './replica.ts';
 import type { Rollout } from './rollout.ts';
 import { nextSlots } from './slots.ts';
 import { takenBack, withWanted } from './taken-back.ts';
@@ -79,12 +80,32 @@ function isNew({ newRevisions, replicas }: FleetInputs): boolean {
 }
 
 function scaleIn(inputs: FleetInputs, rollout: Rollout, surplus: number): Arrange | undefined {
-  const { replicas, wanted, nowMs } = inputs;
-  const running = inPhase(replicas, 'wanted');
   const pace = scaleInPace(inputs);
-  const proven = running.filter(({ isUnproven }) => !isUnproven);
-  const leaving = rollout.withinFloor(victims(proven)).slice(0, Math.min(surplus, pace.left));
+  const leaving = rollout.withinFloor(removable(inputs)).slice(0, Math.min(surplus, pace.left));
   if (leaving.length === 0) return undefined;
+  const observed = inPhase(inputs.replicas, 'wanted').length;
+  const isOfRollout = observed > inputs.wanted.count && rollout.surge > 0;
+  return drained(inputs, leaving, { surplus, observed, change: isOfRollout ? undefined : 'scale' });
+}
+
+/** In the order in which they are removed. */
+export function removable({ replicas }: FleetInputs): Replica[] {
+  return victims(inPhase(replicas, 'wanted').filter(({ isUnproven }) => !isUnproven));
+}
+
+interface DrainedFor {
+  readonly surplus: number;
+  readonly observed: number;
+  readonly change: 'scale' | undefined;
+}
+
+/** Of the `surplus` that is too much, these drain now. `observed`: the number before. */
+export function drained(
+  inputs: FleetInputs,
+  leaving: readonly Replica[],
+  { surplus, observed, change }: DrainedFor,
+): Arrange {
+  const { wanted, nowMs } = inputs;
   const left = surplus - leaving.length;
   const more = left > 0 ? `; ${left} more follow` : '';
   return arrange(
@@ -93,9 +114,9 @@ function scaleIn(inputs: FleetInputs, rollout: Rollout, surplus: number): Arrang
     {
       reason: 'ScalingIn',
       message: `draining: ${slotsText(leaving)}${more}`,
-      change: running.length > wanted.count && rollout.surge > 0 ? undefined : 'scale',
-      differences: [countDifference(wanted, running.length)],
+      change,
+      differences: [countDifference(wanted, observed)],
     },
-    { pace: pace.begin(leaving.length) },
+    { pace: scaleInPace(inputs).begin(leaving.length) },
   );
 }

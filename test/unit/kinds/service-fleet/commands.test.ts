@@ -26,6 +26,7 @@ function lookOf(world: World, more: Partial<FleetLook> = {}): FleetLook {
   return {
     ...inputs,
     unread: undefined,
+    isPreview: false,
     shed: undefined,
     name: 'llm',
     generation: 12,
