@@ -321,13 +321,15 @@ export class Reflector {
   }
 }
 
-/** Sets the gauge of silence: of each resource, that of the reflector which has heard nothing for longest. */
+/** Sets the gauge of silence: of each resource in each namespace that is watched, the longest one. */
 export function setWatchSilence(
   { watchSilenceSeconds }: Pick<Metrics, 'watchSilenceSeconds'>,
-  reflectors: readonly Pick<Reflector, 'resource' | 'silentMs'>[],
+  reflectors: readonly Pick<Reflector, 'resource' | 'namespace' | 'silentMs'>[],
 ): void {
-  const longest = new Map<string, number>();
-  for (const { resource, silentMs } of reflectors)
-    longest.set(resource, Math.max(silentMs, longest.get(resource) ?? 0));
-  for (const [resource, silentMs] of longest) watchSilenceSeconds.set({ resource }, silentMs / 1000);
+  const places = Map.groupBy(reflectors, ({ resource, namespace = '' }) => `${resource} ${namespace}`);
+  for (const same of places.values()) {
+    const longest = Math.max(...same.map(({ silentMs }) => silentMs));
+    for (const { resource, namespace: watched = '' } of same.slice(0, 1))
+      watchSilenceSeconds.set({ resource, watched }, longest / 1000);
+  }
 }

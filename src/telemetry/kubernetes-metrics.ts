@@ -29,8 +29,8 @@ export function kubernetesMetrics(registers: Registry[]) {
     }),
     watchSilenceSeconds: new Gauge({
       name: 'fleetkeeper_watch_silence_seconds',
-      help: 'Seconds since the Kubernetes API last showed something of this resource, bookmarks included. Of several namespaces, that of the longest silence.',
-      labelNames: ['resource'],
+      help: 'Seconds since the Kubernetes API last showed something of this resource, bookmarks included. `watched`: in this namespace; empty: in all.',
+      labelNames: ['resource', 'watched'],
       registers,
     }),
     watchFailures: new Counter({

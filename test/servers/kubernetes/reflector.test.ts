@@ -550,10 +550,18 @@ test('the longest silence of those of a resource is a metric, and failures are c
   world.api.script.list = [failure(500)];
   await world.start();
   await world.clock.advance(seconds(21));
-  const silentFor = (silentMs: number) => ({ resource: world.reflector.resource, silentMs });
-  setWatchSilence(world.metrics, [silentFor(0), world.reflector, silentFor(seconds(1))]);
+  const silentFor = (silentMs: number, namespace?: string) => ({
+    resource: world.reflector.resource,
+    namespace,
+    silentMs,
+  });
+  const others = [silentFor(0), world.reflector, silentFor(seconds(1)), silentFor(seconds(2), 'shop')];
+  setWatchSilence(world.metrics, others);
   const text = await world.metrics.registry.metrics();
-  expect(text).toMatch(/fleetkeeper_watch_silence_seconds\{resource="widgets.example.com"\} 2\d/);
+  expect(text).toMatch(/fleetkeeper_watch_silence_seconds\{resource="widgets.example.com",watched=""\} 2\d/);
+  expect(text).toContain(
+    'fleetkeeper_watch_silence_seconds{resource="widgets.example.com",watched="shop"} 2',
+  );
   expect(text).toContain('fleetkeeper_watch_failures_total{resource="widgets.example.com"} 1');
 });
 
