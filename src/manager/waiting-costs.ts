@@ -9,6 +9,7 @@
  * | a wait for capacity or money, of which no step is known     | as an unknown price                        |
  * | a wait that other changes of the plan end                   | not here: its steps are changes            |
  * | a replica that waits for its fleet                          | not here: its fleet has the change         |
+ * | what is removed by its owner in the same plan               | not at all                                 |
  * | held until a person changes something                       | not at all                                 |
  *
  * What would be saved does not count: it is not known when that is.
@@ -17,7 +18,7 @@ import type { DesiredSnapshot } from '../desired/index.ts';
 import type { PassResult } from '../engine/index.ts';
 import { weakest, type Cost, type Wait } from '../engine/plan/index.ts';
 import { entryOf, type Reason } from '../reasons/index.ts';
-import { parseObjectKey, traitsOf, type ManagedKind, type ObjectKey } from '../resources/index.ts';
+import { objectKey, parseObjectKey, traitsOf, type ManagedKind, type ObjectKey } from '../resources/index.ts';
 import { changeCost, type ChangeCost } from './plan-costs.ts';
 
 export interface WaitingCost {
@@ -40,8 +41,10 @@ export function waitingCosts(
   objects: DesiredSnapshot['objects'],
   stuck: ReadonlySet<ObjectKey>,
 ): { readonly waitingCosts?: readonly WaitingCost[] } {
+  const leaving = leavingIn(results);
   const found = [...results].flatMap(([key, { plan, follows = [], removed }]): WaitingCost[] => {
     if (removed || plan.kind !== 'wait' || entryOf(plan.reason).inPlan === 'owner') return [];
+    if (leaving.has(key)) return [];
     if (endsInPlan(plan) && !stuck.has(key)) return [];
     const cost = plan.steps.length > 0 ? costOf([...plan.steps, ...follows]) : costLater(key, plan, objects);
     return cost ? [{ ...parseObjectKey(key), reason: plan.reason, cost: changeCost(cost) }] : [];
@@ -49,6 +52,18 @@ export function waitingCosts(
   if (found.length === 0) return {};
   const byName = (one: WaitingCost, other: WaitingCost) => (nameOf(one) < nameOf(other) ? -1 : 1);
   return { waitingCosts: found.toSorted(byName) };
+}
+
+/** What owners remove, or leave at the provider. */
+function leavingIn(results: ReadonlyMap<ObjectKey, PassResult>): ReadonlySet<ObjectKey> {
+  return new Set(
+    [...results].flatMap(([key, { plan }]) => {
+      const owned = plan.kind === 'arrange' ? (plan.owned ?? []) : [];
+      const { namespace } = parseObjectKey(key);
+      const left = owned.filter(({ action }) => action === 'delete' || action === 'leave');
+      return left.map(({ name }) => objectKey('ContainerService', namespace, name));
+    }),
+  );
 }
 
 function nameOf({ kind, namespace, name }: WaitingCost): string {

@@ -72,3 +72,19 @@ test('what waits for an object that the plan leaves as it is may continue all th
   const stuck = costsOf({ reason: 'VolumeNotReady', steps: [costly] }, web, true);
   expect(stuck).toEqual([['web', 'VolumeNotReady', 70, 'observed']]);
 });
+
+test('a replica that was never made, and leaves in the same plan, costs nothing', () => {
+  const replica = objectKey('ContainerService', 'default', 'web');
+  const wait = { kind: 'wait', reason: 'CapacityUnavailable', steps: [costly], differences: [] };
+  const costs = (owned: object[]) => {
+    const scale = { kind: 'arrange', reason: 'ScalingIn', change: 'scale', differences: [], owned };
+    const results = new Map([
+      [objectKey('ServiceFleet', 'default', 'llm'), { plan: scale, removed: false }],
+      [replica, { plan: wait, removed: false }],
+    ]) as unknown as Map<ObjectKey, PassResult>;
+    return waitingCosts(results, objects, new Set()).waitingCosts ?? [];
+  };
+  expect(costs([{ name: 'web', action: 'delete' }])).toEqual([]);
+  expect(costs([{ name: 'web', action: 'update' }])).toHaveLength(1);
+  expect(costs([{ name: 'other', action: 'delete' }])).toHaveLength(1);
+});
