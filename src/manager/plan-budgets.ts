@@ -120,7 +120,8 @@ function eachOf(
   return { now, after };
 }
 
-function placeOf(key: ObjectKey): string {
+/** `namespace/name`. */
+export function placeOf(key: ObjectKey): string {
   const { namespace, name } = parseObjectKey(key);
   return `${namespace}/${name}`;
 }

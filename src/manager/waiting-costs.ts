@@ -18,7 +18,8 @@ import type { DesiredSnapshot } from '../desired/index.ts';
 import type { PassResult } from '../engine/index.ts';
 import { weakest, type Cost, type Wait } from '../engine/plan/index.ts';
 import { entryOf, type Reason } from '../reasons/index.ts';
-import { objectKey, parseObjectKey, traitsOf, type ManagedKind, type ObjectKey } from '../resources/index.ts';
+import { parseObjectKey, traitsOf, type ManagedKind, type ObjectKey } from '../resources/index.ts';
+import { placeOf } from './plan-budgets.ts';
 import { changeCost, type ChangeCost } from './plan-costs.ts';
 
 export interface WaitingCost {
@@ -44,7 +45,7 @@ export function waitingCosts(
   const leaving = leavingIn(results);
   const found = [...results].flatMap(([key, { plan, follows = [], removed }]): WaitingCost[] => {
     if (removed || plan.kind !== 'wait' || entryOf(plan.reason).inPlan === 'owner') return [];
-    if (leaving.has(key)) return [];
+    if (leaving.has(placeOf(key))) return [];
     if (endsInPlan(plan) && !stuck.has(key)) return [];
     const cost = plan.steps.length > 0 ? costOf([...plan.steps, ...follows]) : costLater(key, plan, objects);
     return cost ? [{ ...parseObjectKey(key), reason: plan.reason, cost: changeCost(cost) }] : [];
@@ -54,14 +55,14 @@ export function waitingCosts(
   return { waitingCosts: found.toSorted(byName) };
 }
 
-/** What owners remove, or leave at the provider. */
-function leavingIn(results: ReadonlyMap<ObjectKey, PassResult>): ReadonlySet<ObjectKey> {
+/** What owners remove, or leave at the provider, as `namespace/name`. */
+function leavingIn(results: ReadonlyMap<ObjectKey, PassResult>): ReadonlySet<string> {
   return new Set(
     [...results].flatMap(([key, { plan }]) => {
       const owned = plan.kind === 'arrange' ? (plan.owned ?? []) : [];
       const { namespace } = parseObjectKey(key);
       const left = owned.filter(({ action }) => action === 'delete' || action === 'leave');
-      return left.map(({ name }) => objectKey('ContainerService', namespace, name));
+      return left.map(({ name }) => `${namespace}/${name}`);
     }),
   );
 }

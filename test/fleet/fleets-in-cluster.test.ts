@@ -94,6 +94,23 @@ testInCluster('somebody deletes the resource of a replica: it goes, and the flee
   expect(children.map(({ metadata }) => metadata.uid)).not.toContain(before?.metadata.uid);
 });
 
+testInCluster('with Retain it comes back with the same service, and nothing is left over', async () => {
+  const { plane, fleet, api, at } = await world({ deletionPolicy: 'Retain' });
+  fleet.run();
+  await fleet.until('ServiceFleet/llm', 'Ready', 'True');
+  const before = await api.get(at('ContainerService', 'llm-1'));
+  await plane.forgetRequests();
+  await api.remove(at('ContainerService', 'llm-1'));
+  await eventually('it is back', async () => {
+    const now = await api.get(at('ContainerService', 'llm-1'));
+    return now !== undefined && now.metadata.uid !== before?.metadata.uid;
+  });
+  await fleet.until('ContainerService/llm-1', 'Ready', 'True');
+  await fleet.until('ServiceFleet/llm', 'Ready', 'True');
+  expect(await names(plane)).toEqual(['llm-0', 'llm-1', 'llm-2']);
+  expect((await plane.requests()).filter(isMutation)).toEqual([]);
+});
+
 testInCluster(
   'somebody edits the resource of a replica: its spec is applied again, with an Event, and foreign annotations stay',
   async () => {

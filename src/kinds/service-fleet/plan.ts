@@ -7,7 +7,7 @@
  * | rule        | when                                                 | step                                                |
  * |-------------|------------------------------------------------------|-----------------------------------------------------|
  * | clean up    | a retiring replica is gone; a document has its name  | its slot leaves the roster, and a retired volume the record |
- * | deleted     | somebody deleted the object of a replica in a cluster | it retires                                          |
+ * | deleted     | somebody deleted the object of a replica in a cluster | it retires; `Retain`: it is made again              |
  * | set back    | times of the roster lie ahead                        | they become the present (clock-set-back.ts)         |
  * | held        | the fleet is paused, its template has names that no replica may get, its ServiceTemplate can't be read (template.ts), or the catalog does not offer its place | Hold or Wait; the replicas are reconciled all the same, and a rollback continues where only a revision can't be made |
  * | drained     | a draining replica is not protected and may be interrupted, after its grace | it retires                   |
@@ -44,7 +44,7 @@ import { numberFound } from './number-found.ts';
 import { unofferedPlace } from './placement.ts';
 import { isToLeave, repair } from './repair.ts';
 import { revised } from './revising.ts';
-import { isReliable } from './replica.ts';
+import { isReliable, type Replica } from './replica.ts';
 import {
   floorOf,
   giveWay,
@@ -149,9 +149,15 @@ function cleanUp(inputs: FleetInputs): Arrange | undefined {
   };
 }
 
-/** It is being deleted already, so it can't drain. */
+/**
+ * It is being deleted already, so it can't drain. With `Retain`, its service stays, and it is made again for that service: nothing that is
+ * left with its namespace or its fleet may be deleted because somebody deleted its object a moment earlier.
+ */
 function retireDeleted(inputs: FleetInputs): Arrange | undefined {
-  const deleted = inputs.replicas.filter(({ isDeleted }) => isDeleted);
+  const { deleting, spec } = inputs.object;
+  const comesBack = ({ entry }: Replica) =>
+    entry.phase === 'wanted' && spec.deletionPolicy === 'Retain' && !deleting;
+  const deleted = inputs.replicas.filter((replica) => replica.isDeleted && !comesBack(replica));
   if (deleted.length === 0) return undefined;
   return arrange(inputs, inNewPhase(deleted, 'retiring', inputs.nowMs), {
     reason: 'ScalingIn',
