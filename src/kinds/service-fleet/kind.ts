@@ -37,7 +37,11 @@ export const serviceFleet = defineKind<ServiceFleetSpec, never, FleetLook, Measu
   plan,
   previewed: (look, step) => {
     const owned = plannedReplicas(look, step);
-    return { cost: scaleCost(look, step), owned, ...(losesData(look, owned) ? { destroysData: true } : {}) };
+    return {
+      cost: scaleCost(look, step),
+      owned,
+      ...(losesData(look, owned, step) ? { destroysData: true } : {}),
+    };
   },
   roster: rosterPlan,
   status: (look) => ({

@@ -3,6 +3,7 @@ import type { Arrange, OwnedChange } from '../../engine/plan/index.ts';
 import { inPhase, type FleetInputs } from './inputs.ts';
 import type { FleetLook } from './look.ts';
 import type { Replica } from './replica.ts';
+import { hasContent } from './revisions.ts';
 import { childName } from './roster.ts';
 import { nextSlots } from './slots.ts';
 import type { FleetState } from './state.ts';
@@ -24,10 +25,10 @@ export function plannedReplicas(look: FleetLook, plan: Arrange): OwnedChange[] {
   const { mode } = look.object.spec.update;
   const leaving = leavingWith(look, plan);
   const differing = inPhase(look.replicas, 'wanted').flatMap((replica): OwnedChange[] => {
-    const { entry, isAsDocument, isMisplaced } = replica;
+    const { entry, isMisplaced } = replica;
     const name = childName(look.name, entry.slot);
     if (leaving.includes(replica)) return [{ name, action: 'delete' }];
-    if (isAsDocument && !isMisplaced) return [];
+    if (!isToChange(look, replica) && !isMisplaced) return [];
     const isReplaced = isMisplaced || mode === 'Replace';
     return [{ name, action: isReplaced ? 'replace' : 'update' }];
   });
@@ -35,6 +36,14 @@ export function plannedReplicas(look: FleetLook, plan: Arrange): OwnedChange[] {
     return { name: childName(look.name, slot), action: 'create' };
   });
   return [...moved, ...differing, ...added];
+}
+
+/** It gets what the document requires later. One that has its turn already shows that itself. */
+export function isToChange(
+  { update, present }: Pick<FleetInputs, 'update' | 'present'>,
+  { content, isAsDocument }: Replica,
+): boolean {
+  return update && hasContent(update, present) ? content === 'outdated' : !isAsDocument;
 }
 
 /** By how much the number of replicas grows with this change; negative: it falls. */
@@ -52,9 +61,16 @@ export function leavingWith(
   return victims(proven).slice(0, Math.max(0, -moreWith(plan)));
 }
 
-/** Storage of those that leave is deleted with them. */
-export function losesData({ object }: Pick<FleetInputs, 'object'>, owned: readonly OwnedChange[]): boolean {
+/** Storage of those that leave is deleted with them, or volumes that no replica has are. */
+export function losesData(
+  { object, state: before }: Pick<FleetInputs, 'object' | 'state'>,
+  owned: readonly OwnedChange[],
+  { state }: Pick<Arrange, 'state'>,
+): boolean {
   const { perReplica, scratch } = object.spec.storage ?? {};
   const isDeleted = perReplica?.retire === 'Delete' || scratch !== undefined;
-  return isDeleted && owned.some(({ action }) => action === 'delete');
+  const { volumes = [] }: FleetState = state;
+  const earlier = new Set(before.volumes?.flatMap(({ slot, retired }) => (retired ? [slot] : [])));
+  const isRetired = volumes.some(({ slot, retired }) => retired && !earlier.has(slot));
+  return isRetired || (isDeleted && owned.some(({ action }) => action === 'delete'));
 }

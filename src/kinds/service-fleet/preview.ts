@@ -1,33 +1,92 @@
 /**
- * What a preview shows of a fleet. It is one pass, and that may take a step that shows nothing, or wait. The number of replicas that
- * the document asks for is shown all the same: `apply` gets to it without another question.
+ * What a preview shows of a fleet. It is one pass, and the step of that pass may show nothing, or wait. What the document leads to is
+ * shown all the same: `apply` gets to it without another question. The first row that applies:
  *
- * | the step of the pass                           | fewer are wanted            | more are wanted                |
- * |------------------------------------------------|-----------------------------|--------------------------------|
- * | shows a change                                 | scaling in: all that leave  | as it is                       |
- * | shows nothing: it ends or begins a rollout, … | all that leave              | those that are added after it  |
- * | a wait: for the floor, the pace, …             | all that leave              | as it is: it has a reason       |
- * | a hold                                         | as it is                    | as it is                       |
+ * | the fleet                                          | the plan                                                       |
+ * |----------------------------------------------------|----------------------------------------------------------------|
+ * | is held, or its replicas are found again           | as it is                                                       |
+ * | is removed                                         | all replicas that leave, and all volumes that are deleted      |
+ * | waits for its template                             | as it is                                                       |
+ * | begins a rollout, or is created                    | as it is                                                       |
+ * | has replicas that differ, and get their turn later | the rest of the rollout, with another number                   |
+ * | has too many replicas                              | all that leave, whatever they wait for                         |
+ * | has too few, and its step shows nothing, or waits  | those that are added, once there is room for them              |
  *
- * What a rollout or a move back has added for a while leaves with it, and is not shown. Pure.
+ * What a rollout or a move back has added for a while leaves with it, and what takes the place of a replica comes with it: neither is
+ * shown. Pure.
  */
-import type { Arrange, Plan } from '../../engine/plan/index.ts';
-import { inPhase, type FleetInputs } from './inputs.ts';
+import type { Arrange, Difference, Plan } from '../../engine/plan/index.ts';
+import { activePhases } from './failure.ts';
+import { arrange, countDifference, inNewPhase, inPhase, slotsText, type FleetInputs } from './inputs.ts';
 import { hasProbe } from './move-back.ts';
 import { planFleet } from './plan.ts';
+import type { Replica } from './replica.ts';
 import { revised } from './revising.ts';
-import { rolloutOf } from './rollout.ts';
+import { countDifferences, revisionDifferences, rolloutOf } from './rollout.ts';
 import { drained, removable, scale } from './scaling.ts';
+import { victims } from './victims.ts';
+import { retiredWith, retiredWithFleet } from './volumes.ts';
 
 export function previewFleet(look: FleetInputs): Plan {
   const plan = planFleet(look);
-  if (look.object.deleting || look.problem) return plan;
-  const inputs = revised(look);
-  if ('kind' in inputs) return plan;
-  if (plan.kind === 'wait') return scaleIn(inputs) ?? plan;
-  if (plan.kind !== 'arrange' || plan.recalls) return plan;
-  if (plan.change === 'scale' && plan.reason === 'ScalingIn') return scaleIn(inputs) ?? plan;
-  return plan.change === undefined ? (scaleIn(inputs) ?? scaleOut(inputs, plan) ?? plan) : plan;
+  if ((plan.kind !== 'wait' && plan.kind !== 'arrange') || isRecall(plan)) return plan;
+  if (look.object.deleting) return removal(look) ?? plan;
+  const inputs = look.problem ? look.problem : revised(look);
+  const change = plan.kind === 'arrange' ? plan.change : undefined;
+  if ('kind' in inputs || change === 'create' || change === 'update') return plan;
+  const shown = restOfRollout(inputs) ?? scaleIn(inputs);
+  if (shown || change !== undefined) return shown ?? plan;
+  return (plan.kind === 'arrange' ? scaleOut(inputs, plan) : laterScaleOut(inputs)) ?? plan;
+}
+
+function isRecall(plan: Plan): boolean {
+  return plan.kind === 'arrange' && plan.recalls === true;
+}
+
+/** Undefined: nothing more is decided about its replicas and volumes. */
+function removal(inputs: FleetInputs): Arrange | undefined {
+  const { replicas, object, nowMs } = inputs;
+  const wanted = inPhase(replicas, 'wanted');
+  const isLeft = object.spec.deletionPolicy === 'Retain';
+  const volumes = retiredWithFleet(inputs);
+  const count = volumes?.filter(({ retired }, index) => retired && !inputs.state.volumes?.[index]?.retired);
+  const differences: Difference[] = [
+    ...(wanted.length > 0 ? [{ path: 'replicas', desired: 0, observed: wanted.length, drift: false }] : []),
+    ...(count ? [{ path: 'volumes', desired: 0, observed: count.length, drift: false }] : []),
+  ];
+  if (differences.length === 0) return undefined;
+  const leaving = isLeft
+    ? inNewPhase(wanted, 'retiring', nowMs)
+    : inNewPhase(victims(wanted), 'draining', nowMs, 'scale', 'its document was removed');
+  const message = `${isLeft ? 'left at the provider' : 'draining'}: ${slotsText(wanted)}`;
+  const change = isLeft ? 'leave' : 'delete';
+  const rest = isLeft ? { ...retiredWith(inputs, leaving), left: true as const } : volumes ? { volumes } : {};
+  return arrange(inputs, leaving, { reason: 'ScalingIn', change, differences, message }, rest);
+}
+
+/** Replicas that have not got their turn. What has failed is not sent again; then only the place of a replica may differ. */
+function restOfRollout(inputs: FleetInputs): Arrange | undefined {
+  const { update, state, wanted, replicas } = inputs;
+  const record = state.rollout?.revision === update?.number ? state.rollout : undefined;
+  if (!update || wanted.count === 0 || record?.phase === 'Frozen') return undefined;
+  const isReturn = record !== undefined && !activePhases.has(record.phase);
+  const { toUpdate, toReplace } = rolloutOf({ ...inputs, state: { ...state, rollout: undefined } });
+  const updated: readonly Replica[] = isReturn ? [] : toUpdate;
+  const replaced = isReturn ? toReplace.filter(({ isMisplaced }) => isMisplaced) : toReplace;
+  const count = updated.length + replaced.length;
+  if (count === 0) return undefined;
+  const ways = [
+    ...(updated.length > 0 ? [`${updated.length} in place`] : []),
+    ...(replaced.length > 0 ? [`${replaced.length} replaced`] : []),
+  ].join(', ');
+  const observed = `${count} of ${inPhase(replicas, 'wanted').length} replicas differ (${ways})`;
+  const differences = [
+    { path: 'template', desired: '(as declared)', observed, drift: false },
+    ...(isReturn ? [] : revisionDifferences(inputs, update)),
+    ...countDifferences(inputs),
+  ];
+  const message = `still to be changed: ${ways}`;
+  return arrange(inputs, [], { reason: 'RollingOut', message, change: 'update', differences });
 }
 
 /** All that leave, also those that wait for their pace, or for others to be available. */
@@ -44,12 +103,26 @@ function scaleIn(inputs: FleetInputs): Arrange | undefined {
 function scaleOut(inputs: FleetInputs, { state }: Arrange): Arrange | undefined {
   const { roster } = state as FleetInputs['state'];
   const slots = new Set(roster.map(({ slot }) => slot));
-  const replicas = inputs.replicas.filter(({ entry }) => slots.has(entry.slot));
-  const after = {
-    ...inputs,
-    replicas,
-    state: { ...inputs.state, roster: replicas.map(({ entry }) => entry) },
-  };
+  const after = onlyWith(inputs, ({ entry }) => slots.has(entry.slot));
   const step = scale(after, rolloutOf(after));
   return step?.change === undefined ? undefined : step;
+}
+
+/** Those that wait until others are gone, or for a place. */
+function laterScaleOut(inputs: FleetInputs): Arrange | undefined {
+  const { replicas, wanted } = inputs;
+  const after = onlyWith(inputs, ({ entry }) => entry.phase === 'wanted');
+  const replacing = replicas.filter(({ entry }) => entry.phase !== 'wanted' && entry.cause !== 'scale');
+  const missing = wanted.count - after.replicas.length - replacing.length;
+  if (missing <= 0) return undefined;
+  const step = scale(after, rolloutOf(after));
+  if (step?.change !== undefined) return step;
+  const differences = [countDifference(wanted, wanted.count - missing)];
+  const message = `${missing} of ${wanted.count} replicas wait`;
+  return arrange(inputs, [], { reason: 'ScalingOut', message, change: 'scale', differences });
+}
+
+function onlyWith(inputs: FleetInputs, isKept: (replica: Replica) => boolean): FleetInputs {
+  const replicas = inputs.replicas.filter(isKept);
+  return { ...inputs, replicas, state: { ...inputs.state, roster: replicas.map(({ entry }) => entry) } };
 }

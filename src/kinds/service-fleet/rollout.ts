@@ -252,7 +252,7 @@ function beginRollout(inputs: FleetInputs, update: OwnerRevision, rollout: Rollo
 }
 
 /** Another number that the document asks for in the same edit. What an earlier rollout has added for a while is no part of it. */
-function countDifferences({ replicas, wanted, state, addedBefore }: FleetInputs): Difference[] {
+export function countDifferences({ replicas, wanted, state, addedBefore }: FleetInputs): Difference[] {
   const running = inPhase(replicas, 'wanted').length;
   const surge = addedBefore ?? state.rollout?.surge ?? 0;
   const added = Math.min(surge, Math.max(0, running - wanted.count));
@@ -260,7 +260,7 @@ function countDifferences({ replicas, wanted, state, addedBefore }: FleetInputs)
 }
 
 /** From the newest Healthy revision; in a return to that one, from the newest that replicas have. */
-function revisionDifferences({ replicas, healthy }: FleetInputs, update: OwnerRevision): Difference[] {
+export function revisionDifferences({ replicas, healthy }: FleetInputs, update: OwnerRevision): Difference[] {
   const others = replicas.flatMap(({ revision }) =>
     revision && revision.number !== update.number ? [revision] : [],
   );

@@ -2,7 +2,7 @@
 import type { Arrange, Cost } from '../../engine/plan/index.ts';
 import { inPhase, type FleetInputs } from './inputs.ts';
 import type { Market } from './placement.ts';
-import { leavingWith } from './planned-replicas.ts';
+import { isToChange, leavingWith } from './planned-replicas.ts';
 import type { Replica } from './replica.ts';
 import type { FleetState } from './state.ts';
 
@@ -20,7 +20,10 @@ export function scaleCost(inputs: CostInputs, plan: Arrange): Cost | undefined {
   return together(together(size, growthCost(inputs)), savingOf(inputs, leaving, isResized));
 }
 
-type CostInputs = Pick<FleetInputs, 'markets' | 'state' | 'object' | 'replicas' | 'wanted'>;
+type CostInputs = Pick<
+  FleetInputs,
+  'markets' | 'state' | 'object' | 'replicas' | 'wanted' | 'update' | 'present'
+>;
 
 const unknownCost: Cost = { beforeMicros: 0n, afterMicros: 0n, basis: 'unknown', unknown: [] };
 
@@ -66,9 +69,10 @@ function savingOf(
 }
 
 /** Of replicas that stay and get another size, once all of them have it. */
-function sizeCost({ markets, replicas }: CostInputs, leaving: readonly Replica[]): Cost | undefined {
+function sizeCost(inputs: CostInputs, leaving: readonly Replica[]): Cost | undefined {
+  const { markets, replicas } = inputs;
   const changed = inPhase(replicas, 'wanted').filter(
-    (replica) => !replica.isAsDocument && !leaving.includes(replica),
+    (replica) => isToChange(inputs, replica) && !leaving.includes(replica),
   );
   if (changed.length === 0) return undefined;
   const prices = changed.map(({ candidate }) => marketOf(markets, candidate)?.price);

@@ -30,7 +30,7 @@ function shownOf(world: World) {
   return {
     count: count && [count.observed, count.desired],
     replicas: Object.fromEntries(owned.map(({ name, action }) => [name, action])),
-    losesData: losesData(look, owned),
+    losesData: losesData(look, owned, plan),
   };
 }
 

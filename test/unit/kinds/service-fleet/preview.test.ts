@@ -1,8 +1,10 @@
 /** The number of replicas that a plan shows, whatever the fleet waits for, and whatever its next step is. */
-import { expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
+import type { Arrange } from '../../../../src/engine/plan/index.ts';
+import { losesData } from '../../../../src/kinds/service-fleet/planned-replicas.ts';
 import { previewFleet } from '../../../../src/kinds/service-fleet/preview.ts';
 import { rolloutTo } from '../../../../src/kinds/service-fleet/rollout.ts';
-import type { FleetState } from '../../../../src/kinds/service-fleet/state.ts';
+import type { FleetState, RosterEntry } from '../../../../src/kinds/service-fleet/state.ts';
 import {
   fleetSpec,
   inputsOf,
@@ -12,6 +14,8 @@ import {
   replicaIn,
   rosterAfter,
   startMs,
+  volumeSpec,
+  withVolumes,
   worldOf,
   type State,
   type World,
@@ -87,24 +91,132 @@ test('what is gone makes room for those that are added', () => {
 });
 
 test('what a rollout has added for a while is no other number', () => {
-  const spec = fleetSpec({ update: { maxSurge: 1, maxUnavailable: 0 } });
   const state: FleetState = { update: 2, rollout: rolloutTo(2, startMs, 1) };
   const world = (want: number) =>
-    worldOf(replicasIn('outdated', 'outdated', 'outdated', 'updated!'), {
-      spec: { ...spec, replicas: want },
+    worldOf(replicasIn('updated', 'updated', 'updated', 'updated!'), {
+      spec: fleetSpec({ replicas: want, update: { maxSurge: 1, maxUnavailable: 0 } }),
       state,
       revisions: [old, { ...present, outcome: 'RollingOut' }],
     });
-  expect(shown(world(3))).toMatchObject({ kind: 'wait' });
+  expect(shown(world(3))).toEqual(planOf(world(3)));
   expect(shown(world(2))).toMatchObject(from(3, 2));
 });
 
-test('a hold, and a removal of the fleet, are shown as they are', () => {
+describe('replicas that have not got their turn are shown', () => {
+  const next = [old, { ...present, outcome: 'RollingOut' }] as const;
+  const rest = (text: string) => ({
+    kind: 'arrange',
+    change: 'update',
+    differences: [
+      { path: 'template', observed: text },
+      { path: 'revision', desired: 'r2', observed: 'r1' },
+      { path: 'template.image', desired: 'a:1', observed: 'a:0' },
+    ],
+  });
+
+  test('while the others are not available yet, and with another number', () => {
+    const replicas = replicasIn('updated', 'updated!', 'outdated');
+    const world = worldOf(replicas, { state: underWay, revisions: next });
+    expect(shown(world)).toMatchObject(rest('1 of 3 replicas differ (1 in place)'));
+    const fewer = { ...world, spec: fleetSpec({ replicas: 2 }) };
+    expect((shown(fewer) as Arrange).differences).toContainEqual(from(3, 2).differences[0]);
+  });
+
+  test('behind what is left of a replica that is gone', () => {
+    const gone = replicaIn('updated', 3, { isMade: false, isRecorded: false });
+    const entry = { ...gone.entry, phase: 'retiring' } as const;
+    const replicas = [...replicasIn('outdated', 'outdated', 'outdated'), { ...gone, entry }];
+    const world = worldOf(replicas, { revisions: next });
+    expect(planOf(world)).toMatchObject({ kind: 'arrange', change: undefined });
+    expect(shown(world)).toMatchObject(rest('3 of 3 replicas differ (3 in place)'));
+  });
+
+  test('but none of a revision that has failed, unless they are to be at another place', () => {
+    const failed = [old, { ...present, outcome: 'Failed' }] as const;
+    const state: FleetState = { update: 2, rollout: { ...rolloutTo(2, startMs, 0), phase: 'RolledBack' } };
+    const returned = (isMisplaced: boolean) =>
+      [0, 1, 2].map((slot) => replicaIn('outdated', slot, { content: 'updated', isMisplaced }));
+    const world = worldOf(returned(false), { state, revisions: failed });
+    expect(shown(world)).toEqual(planOf(world));
+    const { differences, change } = shown(worldOf(returned(true), { state, revisions: failed })) as Arrange;
+    expect([change, differences.map(({ path }) => path)]).toEqual(['update', ['template']]);
+    expect(differences[0]).toMatchObject({ observed: '3 of 3 replicas differ (3 replaced)' });
+  });
+});
+
+describe('replicas that are added later are shown', () => {
+  const spec = fleetSpec({ update: { maxSurge: 0, maxUnavailable: 1 } });
+  const retiring = (slot: number, cause?: RosterEntry['cause']) => {
+    const replica = replicaIn('updated', slot);
+    return {
+      ...replica,
+      entry: { ...replica.entry, phase: 'retiring', ...(cause ? { cause } : {}) } as const,
+    };
+  };
+
+  test('when others that leave have made room', () => {
+    const world = worldOf([...replicasIn('updated'), retiring(1, 'scale'), retiring(2, 'scale')], { spec });
+    expect(planOf(world)).toMatchObject({ kind: 'wait' });
+    expect(shown(world)).toMatchObject(from(1, 3));
+  });
+
+  test('when there is capacity for them', () => {
+    const markets = { template: { scarcity: { retryAt: startMs + 900_000, message: 'none left' } } };
+    const placement = { candidates: [{ name: 'template', region: 'standard' }] };
+    const world = worldOf(replicasIn('updated'), { spec: fleetSpec({ placement }), markets });
+    expect(planOf(world)).toMatchObject({ kind: 'wait', reason: 'CapacityUnavailable' });
+    expect(shown(world)).toMatchObject(from(1, 3));
+  });
+
+  test('but none that only take the place of others', () => {
+    const world = worldOf([...replicasIn('updated', 'updated'), retiring(2)], { spec });
+    expect(shown(world)).toMatchObject({ kind: 'wait' });
+  });
+});
+
+test('a hold is shown as it is', () => {
   const replicas = replicasIn('updated', 'updated', 'updated', 'updated');
   const paused = worldOf(replicas, { annotations: { 'fleetkeeper.dev/paused': 'true' } });
   expect(shown(paused)).toEqual(planOf(paused));
-  const deleting = worldOf(replicas, { deleting: true });
-  expect(shown(deleting)).toEqual(planOf(deleting));
+});
+
+describe('of a fleet that is removed, all that leaves is shown', () => {
+  const removed = (change: string, replicas: number) => ({
+    kind: 'arrange',
+    change,
+    differences: [{ path: 'replicas', desired: 0, observed: replicas }],
+  });
+  const four = replicasIn('updated', 'updated', 'updated', 'updated');
+
+  test('beyond the pace of a minute', () => {
+    const spec = fleetSpec({ scaleIn: { maxPerMinute: 1 } });
+    const pace = { at: startMs, of: 4, begun: 1 };
+    const world = worldOf(four, { spec, deleting: true, state: { update: 2, pace } });
+    expect(planOf(world)).toMatchObject({ kind: 'wait', reason: 'ScaleInPaced' });
+    expect(shown(world)).toMatchObject(removed('delete', 4));
+    expect(leaving(world)).toEqual([0, 1, 2, 3]);
+  });
+
+  test('behind one that has drained already', () => {
+    const drained = replicaIn('updated', 4, { protection: 'no' });
+    const entry = { ...drained.entry, phase: 'draining' } as const;
+    const world = worldOf([...four, { ...drained, entry }], { deleting: true });
+    expect(planOf(world)).toMatchObject({ kind: 'arrange', change: undefined });
+    expect(shown(world)).toMatchObject(removed('delete', 4));
+    const spec = fleetSpec({ deletionPolicy: 'Retain' });
+    expect(shown({ ...world, spec })).toMatchObject(removed('leave', 4));
+  });
+
+  test('also volumes that no replica has', () => {
+    const spec = volumeSpec({ retire: 'Delete' });
+    const world = withVolumes([], { spec, deleting: true }, [0, 1]);
+    expect(planOf(world)).toMatchObject({ kind: 'arrange', change: undefined });
+    const plan = shown(world) as Arrange;
+    expect(plan).toMatchObject({ change: 'delete', differences: [{ path: 'volumes', observed: 2 }] });
+    expect(losesData(inputsOf(world), [], plan)).toBe(true);
+    const kept = { ...world, spec: volumeSpec() };
+    expect(shown(kept)).toEqual(planOf(kept));
+  });
 });
 
 test('replicas whose owner is not confirmed are not shown as leaving', () => {

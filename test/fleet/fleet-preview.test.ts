@@ -1,0 +1,69 @@
+/** A plan of a fleet shows what an apply gets to later, whatever the fleet waits for at that moment. */
+import { describe, expect } from 'vitest';
+import { ControlPlane, isMutation } from '../support/processes/control-plane.ts';
+import { account, createFleet, testInFolder, type Json } from '../support/processes/fleet.ts';
+import { fleetkeeper, temporaryFolder } from '../support/processes/processes.ts';
+import { fleetOf, template } from '../support/processes/replicas.ts';
+
+async function world(spec: object) {
+  const folder = await temporaryFolder();
+  const plane = await new ControlPlane(folder).start();
+  const fleet = await createFleet(folder);
+  await fleet.write('account.yaml', account(plane.url));
+  await fleet.write('llm.yaml', [fleetOf('llm', spec)]);
+  expect((await fleet.apply()).code).toBe(0);
+  await plane.forgetRequests();
+  const mutations = async () => (await plane.requests()).filter(isMutation);
+  const edit = (next: object) => fleet.write('llm.yaml', [fleetOf('llm', { ...spec, ...next })]);
+  return { plane, fleet, mutations, edit };
+}
+
+const larger = template({ image: 'ghcr.io/acme/llm:2', resources: { cpu: 2, memoryGb: 1 } });
+
+testInFolder('what is left of a rollout, with its price, behind a pause', async () => {
+  const { fleet, edit } = await world({});
+  const update = {
+    minReadySeconds: 0,
+    maxSurge: 0,
+    maxUnavailable: 1,
+    steps: [{ replicas: 1 }, { pause: {} }],
+  };
+  await edit({ update, template: larger });
+  expect((await fleet.apply('--timeout', '20s')).code).toBe(1);
+  const { plan, code } = await fleet.plan('--max-cost-increase', '0');
+  expect(plan.changes).toMatchObject([
+    { kind: 'ServiceFleet', action: 'update', replicas: [{ action: 'update' }, { action: 'update' }] },
+  ]);
+  expect(plan.changes[0].cost.deltaMicros).toBeGreaterThan(0);
+  expect(code).toBe(4);
+});
+
+describe('a fleet whose document is removed while it removes replicas', () => {
+  const spec = { replicas: 4, scaleIn: { maxPerMinute: 1 } };
+
+  testInFolder('is shown as a whole, and nothing of it is destroyed without consent', async () => {
+    const { fleet, mutations, edit } = await world(spec);
+    await edit({ replicas: 3 });
+    expect((await fleet.apply()).code).toBe(0);
+    const before = await mutations();
+    const flags = [...fleet.flags, '--settle', '1s'];
+    const asked = await fleetkeeper(['destroy', ...flags]);
+    expect([asked.code, asked.stderr]).toEqual([1, expect.stringContaining('--yes')]);
+    expect(await mutations()).toEqual(before);
+    await fleet.remove('llm.yaml');
+    const { plan, code } = await fleet.plan();
+    const [change] = plan.changes;
+    expect([code, change.action, change.replicas.length]).toEqual([2, 'delete', 3]);
+  });
+});
+
+testInFolder('replicas that are added once others have left', async () => {
+  const update = { minReadySeconds: 0, maxSurge: 0, maxUnavailable: 1 };
+  const { fleet, edit } = await world({ update, drain: { graceSeconds: 3600 } });
+  await edit({ update, drain: { graceSeconds: 3600 }, replicas: 1 });
+  expect((await fleet.apply('--timeout', '10s')).code).toBe(1);
+  await edit({ update, drain: { graceSeconds: 3600 }, replicas: 5 });
+  const { plan } = await fleet.plan();
+  const count = plan.changes[0].differences.find(({ path }: Json) => path === 'replicas');
+  expect(count).toMatchObject({ desired: 5, observed: 1 });
+});
