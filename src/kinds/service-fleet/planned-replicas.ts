@@ -20,6 +20,9 @@ export function plannedReplicas(look: FleetLook, plan: Arrange): OwnedChange[] {
     const action = plan.change === 'leave' ? 'leave' : 'delete';
     return known.phase === 'wanted' && phase !== 'wanted' ? [{ name, action }] : [];
   });
+  // Of a command, and of a number that waits, no replica is chosen yet.
+  if (plan.change === 'scale' && moved.length === 0)
+    return [...removedWith(look, plan), ...addedWith(look, plan)];
   if (plan.change !== 'update') return moved;
   // The revision that they are to have may be made by this plan.
   const { mode } = look.object.spec.update;
@@ -32,10 +35,19 @@ export function plannedReplicas(look: FleetLook, plan: Arrange): OwnedChange[] {
     const isReplaced = isMisplaced || mode === 'Replace';
     return [{ name, action: isReplaced ? 'replace' : 'update' }];
   });
-  const added = nextSlots(look, Math.max(0, moreWith(plan))).map((slot): OwnedChange => {
+  return [...moved, ...differing, ...addedWith(look, plan)];
+}
+
+function addedWith(look: FleetLook, plan: Arrange): OwnedChange[] {
+  return nextSlots(look, Math.max(0, moreWith(plan))).map((slot) => {
     return { name: childName(look.name, slot), action: 'create' };
   });
-  return [...moved, ...differing, ...added];
+}
+
+function removedWith(look: FleetLook, plan: Arrange): OwnedChange[] {
+  return leavingWith(look, plan).map(({ entry }) => {
+    return { name: childName(look.name, entry.slot), action: 'delete' };
+  });
 }
 
 /** It gets what the document requires later. One that has its turn already shows that itself. */

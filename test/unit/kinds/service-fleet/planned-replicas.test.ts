@@ -77,3 +77,27 @@ test('a replica that the rollout before has added for a while is no other number
   expect(shownOf(running({ rollout: rolloutTo(2, startMs, 1) })).count).toBeUndefined();
   expect(shownOf(running({})).count).toEqual([4, 3]);
 });
+
+test.each([
+  ['fewer', 1, { 'llm-1': 'delete', 'llm-2': 'delete' }, true],
+  ['more', 5, { 'llm-3': 'create', 'llm-4': 'create' }, false],
+])(
+  'of a command that asks for %s, the replicas are shown, and what is lost with them',
+  (_what, desired, names, loses) => {
+    const running = slots(3).map((slot) => replicaIn('updated', slot));
+    const spec = fleetSpec({ storage: { scratch: { volumeGb: 10 } } });
+    const look = { ...inputsOf(worldOf(running, { spec })), name: 'llm' } as FleetLook;
+    const differences = [{ path: 'replicas', desired, observed: 3, drift: false }];
+    const commanded: Arrange = {
+      kind: 'arrange',
+      reason: 'Commanded',
+      message: '',
+      change: 'scale',
+      differences,
+      state: { ...look.state, scaled: { replicas: desired, of: 3 } },
+    };
+    const owned = plannedReplicas(look, commanded);
+    expect(Object.fromEntries(owned.map(({ name, action }) => [name, action]))).toEqual(names);
+    expect(losesData(look, owned, commanded)).toBe(loses);
+  },
+);
