@@ -106,7 +106,7 @@ const retry: Effect = (inputs, { target }) => {
 function triedAgain(replica: Replica, attempt: number, nowMs: number): RosterEntry[] {
   const { entry, isMade, isSettled, fault } = replica;
   if (!isMade) return inNewPhase([replica], 'draining', nowMs);
-  const { updated: _updated, earlier, ...rest } = entry;
+  const { updated: _updated, retried: _retried, earlier, ...rest } = entry;
   if (fault === 'Refused' && earlier !== undefined && rest.revision !== undefined)
     return [{ ...rest, revision: earlier, earlier: rest.revision }];
   const corrects = isSettled ? { corrects: nowMs } : {};

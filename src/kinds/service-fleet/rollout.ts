@@ -389,7 +389,7 @@ export function giveWay(inputs: FleetInputs, { toUpdate, withinFloor }: Rollout)
   const [other] = updateOrder(toUpdate.filter(({ protection }) => protection !== 'yes'));
   if (!blocked || !other || !target || isTooSoon) return undefined;
   const [instead] = withinFloor([other]);
-  const { updated: _updated, earlier, ...rest } = blocked.entry;
+  const { updated: _updated, retried: _retried, earlier, ...rest } = blocked.entry;
   const back = { ...rest, ...(earlier === undefined ? {} : { revision: earlier }), spared: nowMs };
   const then = instead ? 'to be updated instead' : 'to be updated when it is available again';
   return arrange(inputs, [back, ...(instead ? [grantedTo(target, instead.entry, nowMs)] : [])], {

@@ -41,6 +41,14 @@ test('the last available one is not updated in its place', () => {
   expect(revisionsAfter(world)).toEqual([1, 1]);
 });
 
+test('it has its earlier revision as it was, and is not restarted for an attempt at the other one', () => {
+  const blocked = blockedAt(1);
+  const tried = { ...blocked, entry: { ...blocked.entry, retried: 2 } };
+  const [, back] = rosterAfter(planOf(rolling([replicaIn('outdated', 0), tried], 1)));
+  expect(back).toMatchObject({ revision: 1, spared: startMs + 60_000 });
+  expect(back).not.toHaveProperty('retried');
+});
+
 test('while it is not available yet, it is not taken again, and the other one waits for it', () => {
   const back = replicaIn('outdated?', 1, { protection: 'yes' });
   const spared = { ...back, entry: { ...back.entry, spared: startMs + 55_000 } };

@@ -147,6 +147,14 @@ describe('replicas that failed, when the revision is tried again', () => {
     expect(granted({ ...before, fault: undefined })).toBe(true);
   });
 
+  test('are not restarted for an attempt at a revision that they leave', () => {
+    const refused = failed(2, { fault: 'Refused', mayServe: true });
+    const tried = { ...refused, entry: { ...refused.entry, retried: 2 } };
+    const world = retriedWith(replicaIn('updated', 0), replicaIn('updated', 1), tried);
+    expect(world.state.roster?.[2]).toMatchObject({ revision: 1, earlier: 2 });
+    expect(tokens(world)).toEqual([undefined, undefined, undefined]);
+  });
+
   test('are made again when nothing of them was made', () => {
     const world = retriedWith(failed(0, { fault: 'Refused', isMade: false }));
     expect(world.state.roster).toMatchObject([{ slot: 0, phase: 'draining' }]);
