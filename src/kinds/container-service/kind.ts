@@ -24,7 +24,7 @@ import { planService } from './plan.ts';
 import { activitiesWhileDraining } from './draining.ts';
 import { probation } from './remediation.ts';
 import { shedService } from './shedding.ts';
-import { storageMadeBy } from './storage.ts';
+import { storageOfCreation } from './storage.ts';
 import { rememberedOf } from './remembered.ts';
 import { keptRevisionDrift } from './revision-drift.ts';
 import {
@@ -123,7 +123,7 @@ export const containerService = defineKind<
         ...look.record.kind,
         madeVolumeId: look.madeVolumeId,
         // Of one that is not there, the request is a creation.
-        storageMade: present(look) ? look.record.kind.storageMade : storageMadeBy(look.object.spec),
+        ...(present(look) ? {} : storageOfCreation(look.object.spec, look.owner.digestKey)),
         template: look.taken,
       },
     },

@@ -10,6 +10,8 @@ const schema = z.object({
   madeVolumeId: z.string().optional(),
   /** The storage that was made with the service. Undefined: it was found, or an earlier version made it. */
   storageMade: z.enum(['own', 'independent', 'none']).optional(),
+  /** Of that creation: a keyed digest of the storage that it asked for. An earlier version keeps both when it makes the service anew. */
+  storageMadeFor: z.string().optional(),
   /**
    * Consecutive restarts by remediation: their number, the time of the last one (Unix milliseconds) and the generation of
    * the object.
@@ -33,7 +35,7 @@ export type ServiceState = Readonly<z.output<typeof schema>>;
 
 export const serviceState: KindStateDeclaration<ServiceState> = {
   schema,
-  madeWithKey: ['template', 'variables'],
+  madeWithKey: ['storageMadeFor', 'template', 'variables'],
   withIds: ({ madeVolumeId: id, ...state }, canonical) => ({
     ...state,
     ...(id === undefined ? {} : { madeVolumeId: canonical(id) }),

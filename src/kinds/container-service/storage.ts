@@ -131,9 +131,18 @@ export function storageMadeBy({ storage }: ContainerServiceSpec): NonNullable<Se
   return storage.volumeMode === independent ? 'independent' : 'own';
 }
 
+/** For the record: what a creation from this spec makes, and which creation that is. */
+export function storageOfCreation(
+  spec: ContainerServiceSpec,
+  digestKey: DigestKey,
+): Pick<ServiceState, 'storageMade' | 'storageMadeFor'> {
+  return { storageMade: storageMadeBy(spec), storageMadeFor: digestKey.digest(madeStorage(spec)) };
+}
+
 /**
  * The storage that the service was made with. Where that is not recorded, what its documents have asked for may be its own. Undefined: nobody
- * knows of any.
+ * knows of any. An earlier version may have made the service anew since, and have kept what is recorded. So that it owns none counts only if
+ * the last creation had the same request.
  */
 export function storageMadeWith(
   { adopt, storage }: ContainerServiceSpec,
@@ -142,9 +151,10 @@ export function storageMadeWith(
 ): ServiceState['storageMade'] {
   const asked = appliedAtCreation(record, 'storage');
   const wasAsked = asked !== undefined && asked !== digestKey.digest(undefined);
-  const { storageMade } = record.kind;
+  const { storageMade, storageMadeFor } = record.kind;
+  const isOfCreation = storageMadeFor !== undefined && storageMadeFor === asked;
   // A request before the adoption may have been refused: it made nothing.
-  const isMade = storageMade === 'own' || adopt === undefined;
+  const isMade = storageMade === 'own' || (adopt === undefined && isOfCreation);
   return (
     (isMade ? storageMade : undefined) ?? (wasAsked || storage?.volumeGb !== undefined ? 'own' : undefined)
   );

@@ -179,6 +179,26 @@ test('what a creation without an answer made is known, although the document was
 });
 
 test.each([
+  ['with a proof', { storageMadeFor: stateIdentity.digestKey.digest(undefined) }],
+  ['without one', { storageMadeFor: undefined }],
+])(
+  'what is recorded of an earlier creation, %s, does not count for a service that an earlier version made anew',
+  async (_what, proof) => {
+    const first = await world(files([own]));
+    const record = first.fleet.store.record(web);
+    await first.fleet.manager.stop();
+    if (!record) throw new Error('nothing is recorded');
+    const next = await world(files([own]), {
+      records: [{ ...record, kind: { ...record.kind, storageMade: 'none', ...proof } }],
+      prepare: (api) => void (api.services = first.fleet.api.services),
+    });
+    await becomes(next, files());
+    await becomes(next, access);
+    expectHeld(next);
+  },
+);
+
+test.each([
   ['shows storage that is not listed', { volumeId: diskId }, 0],
   ['shows none', {}, 1],
 ])('with the state lost, what the service shows counts: it %s', async (_what, shows, deletions) => {

@@ -7,6 +7,7 @@ import {
   ownsStorage,
   storageMadeBy,
   storageMadeWith,
+  storageOfCreation,
   volumeMadeWith,
 } from '../../../../src/kinds/container-service/storage.ts';
 import { serviceDigests } from '../../../../src/kinds/container-service/fields.ts';
@@ -111,8 +112,26 @@ describe('the storage that a service was made with', () => {
     expect(storageMadeBy(aSpec({ storage: { volumeId: otherId } }))).toBe('none');
     expect(storageMadeBy(aSpec({ storage: { volumeGb: 10 } }))).toBe('own');
     expect(storageMadeBy(aSpec({ storage: independent }))).toBe('independent');
-    expect(made(aSpec({ storage: { volumeGb: 10 } }), {}, { storageMade: 'none' })).toBe('none');
+    const created = (storage?: object) => storageOfCreation(aSpec({ storage }), owner.digestKey);
+    expect(made(aSpec({ storage: { volumeGb: 10 } }), appliedOf(undefined), created())).toBe('none');
+    expect(made(aSpec(), appliedOf(independent), created(independent))).toBe('independent');
+    expect(made(aSpec(), appliedOf({ volumeGb: 10 }), created({ volumeGb: 10 }))).toBe('own');
+  });
+
+  test('is not what an earlier creation made, where an earlier version made the service anew and kept that', () => {
+    const created = (storage?: object) => storageOfCreation(aSpec({ storage }), owner.digestKey);
+    expect(made(aSpec(), appliedOf({ volumeGb: 10 }), created())).toBe('own');
+    expect(made(aSpec(), appliedOf({ volumeGb: 10 }), created(independent))).toBe('own');
+    expect(made(aSpec({ storage: { volumeGb: 10 } }), appliedOf(undefined), created(independent))).toBe(
+      'own',
+    );
+  });
+
+  test('counts without a proof of its creation only where that asks for more consent', () => {
     expect(made(aSpec(), {}, { storageMade: 'own' })).toBe('own');
+    expect(made(aSpec(), appliedOf(undefined), { storageMade: 'own' })).toBe('own');
+    expect(made(aSpec(), appliedOf({ volumeGb: 10 }), { storageMade: 'none' })).toBe('own');
+    expect(made(aSpec({ storage: { volumeGb: 10 } }), {}, { storageMade: 'independent' })).toBe('own');
   });
 
   test('may be its own if a document asked for any, where an earlier version or somebody else made it', () => {
