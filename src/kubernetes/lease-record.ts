@@ -76,9 +76,18 @@ export class LeaseRecord {
     return this.#changedAtMs + Math.max(claimedMs, this.#options.leaseMs);
   }
 
+  /** What its holder knows; undefined: an earlier version does not show that. */
+  get holderReads(): readonly string[] | undefined {
+    return this.#object && readsOf(this.#object);
+  }
+
+  async read(signal: AbortSignal): Promise<void> {
+    this.#see(await this.#options.api.get(this.#target, signal));
+  }
+
   /** Takes it if it is free. */
   async acquire(signal: AbortSignal): Promise<Attempted> {
-    await this.#read(signal);
+    await this.read(signal);
     if (this.#object === undefined) return this.#create(signal);
     const isFree = this.#isOurs || this.#options.clock.monotonicMs() >= this.freeAtMs;
     return isFree ? this.#write(this.#held(), signal) : this.#taken();
@@ -88,7 +97,7 @@ export class LeaseRecord {
   async renew(signal: AbortSignal): Promise<Attempted> {
     const attempted = await this.#write(this.#held(), signal);
     if (attempted.outcome !== 'conflict') return attempted;
-    await this.#read(signal);
+    await this.read(signal);
     return this.#isOurs ? this.#write(this.#held(), signal) : this.#taken();
   }
 
@@ -96,7 +105,7 @@ export class LeaseRecord {
   async release(signal: AbortSignal): Promise<void> {
     const attempted = await this.#write(this.#released(), signal);
     if (attempted.outcome !== 'conflict') return;
-    await this.#read(signal);
+    await this.read(signal);
     if (this.#isOurs) await this.#write(this.#released(), signal);
   }
 
@@ -112,10 +121,6 @@ export class LeaseRecord {
     const reason =
       this.holder === undefined ? 'nobody holds the Lease any more' : `${this.holder} holds the Lease`;
     return { outcome: 'taken', reason: this.#object === undefined ? 'the Lease was deleted' : reason };
-  }
-
-  async #read(signal: AbortSignal): Promise<void> {
-    this.#see(await this.#options.api.get(this.#target, signal));
   }
 
   #see(object: KubernetesObject | undefined): void {

@@ -66,7 +66,7 @@ testWithServer('of several namespaces, it is enough for a replica that one can b
   fleet.run();
   await fleet.untilReady(1);
   const both = ['--watch-namespaces', `lab,${fleet.namespace}`];
-  server.faults.add({ match: { ...newKind, namespace: 'lab' }, status: 403 });
+  server.faults.add({ match: { verbs: ['list'], namespace: 'lab' }, status: 403 });
   const one = await waiting(fleet, ...both);
   await one.untilReady();
   server.faults.add({ match: newKind, status: 403 });
@@ -74,6 +74,26 @@ testWithServer('of several namespaces, it is enough for a replica that one can b
   await eventually('the reason', async () => (await other.at('/readyz')).text.includes('servicefleets'));
   expect((await other.at('/readyz')).status).toBe(503);
 });
+
+testWithServer(
+  'a namespace that the leader reads is not lost for a kind that can not be listed there, while it leads',
+  async () => {
+    const { fleet, server } = await createWorld();
+    const both = ['--watch-namespaces', `lab,${fleet.namespace}`];
+    const leader = replica(fleet, both);
+    await fleet.untilReady(1);
+    server.faults.add({ match: { ...newKind, namespace: 'lab' }, status: 403 });
+    const fresh = await waiting(fleet, ...both);
+    await eventually('the reason', async () =>
+      (await fresh.at('/readyz')).text.includes("servicefleets can't be listed in the namespace lab"),
+    );
+    expect((await fresh.at('/readyz')).status).toBe(503);
+    await leader.kill('SIGTERM');
+    await fleet.write('more.yaml', [service('more')]);
+    await fleet.untilReady(2);
+    await fresh.untilReady();
+  },
+);
 
 testWithServer('a replica that could not lead leaves the Lease to others', async () => {
   const { fleet, server } = await createWorld();
