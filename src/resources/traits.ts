@@ -30,8 +30,8 @@ export interface ReadKindState {
 }
 
 /**
- * The kind's part as it was stored. Fields that a later version added are kept. Undefined if it is not readable, except for amounts that can be
- * counted anew.
+ * The kind's part as it was stored. Fields of it that a later version added are kept; those of objects in it only where their schema keeps them. Undefined
+ * if it is not readable, except for amounts that can be counted anew.
  */
 export function readKindState(key: ObjectKey, stored: object): ReadKindState | undefined {
   const { schema, counted = [] } = stateTraitsOf(key);

@@ -3,6 +3,14 @@ import { z } from 'zod';
 import type { KindStateDeclaration } from '../../resources/parts/kind-state.ts';
 import type { TemplateValues } from '../service-template/schema.ts';
 
+/**
+ * What a later version has added is kept for the next upgrade, and is in no type: no code may use it. That version has to expect that all else has
+ * changed since.
+ */
+function keeping<Shape extends z.ZodRawShape>(shape: Shape): z.ZodObject<Shape> {
+  return z.looseObject(shape);
+}
+
 /** Where a replica is. None of it can be changed while the replica exists. */
 const place = z.object({
   account: z.string(),
@@ -15,7 +23,7 @@ const place = z.object({
   resources: z.object({ gpuCount: z.number(), cpu: z.number(), memoryGb: z.number() }).optional(),
 });
 
-const entry = z.object({
+const entry = keeping({
   slot: z.int(),
   phase: z.enum(['wanted', 'draining', 'retiring']),
   /** Unix milliseconds since when it has had its phase. */
@@ -70,7 +78,7 @@ function isMap(value: unknown): boolean {
 }
 
 /** An analysis of the rollout that has begun (analysis.ts). All times in Unix milliseconds. */
-const analysis = z.object({
+const analysis = keeping({
   /** The index of its step, and a digest of its checks: results of other checks do not count. */
   step: z.int(),
   checks: z.string(),
@@ -96,38 +104,37 @@ const analysis = z.object({
 });
 
 /** A rollout that is under way, or that has ended in another way than it should (rollout.ts). All times in Unix milliseconds. */
-const rollout = z
-  .object({
-    /** The number of the revision that it leads to, or was to lead to. */
-    revision: z.int(),
-    phase: z.enum(['Progressing', 'Paused', 'Analysing', 'RollingBack', 'RolledBack', 'Frozen']),
-    /** Counts from 1: how often the revision was tried. */
-    attempt: z.int(),
-    /** How many of `update.steps` are passed. */
-    step: z.int(),
-    /** When the phase began. */
-    since: z.number(),
-    /** The number of replicas beyond those that are wanted, for updates in place. */
-    surge: z.int(),
-    /** From when the deadline counts. */
-    progressAt: z.number(),
-    /** The last time at which it was known to count. */
-    seenAt: z.number(),
-    /** Since when it stands still, and why. */
-    stopped: z.object({ reason: z.string(), since: z.number() }).optional(),
-    /** Slots that were available at the revision in this attempt. */
-    reached: z.array(z.int()),
-    /** A replica was Ready with it in this attempt while it was awake. Absent: also where that shows by `reached`. */
-    ran: z.literal(true).optional(),
-    /** Slots that failed with it in this attempt. */
-    failures: z.array(z.object({ slot: z.int(), reason: z.string(), message: z.string().optional() })),
-    /** Those that have begun, by step. */
-    analyses: z.array(analysis).optional(),
-    /** A person has ended it. */
-    isAborted: z.literal(true).optional(),
-    /** Why it has failed, or was frozen. */
-    cause: z.string().optional(),
-  })
+const rollout = keeping({
+  /** The number of the revision that it leads to, or was to lead to. */
+  revision: z.int(),
+  phase: z.enum(['Progressing', 'Paused', 'Analysing', 'RollingBack', 'RolledBack', 'Frozen']),
+  /** Counts from 1: how often the revision was tried. */
+  attempt: z.int(),
+  /** How many of `update.steps` are passed. */
+  step: z.int(),
+  /** When the phase began. */
+  since: z.number(),
+  /** The number of replicas beyond those that are wanted, for updates in place. */
+  surge: z.int(),
+  /** From when the deadline counts. */
+  progressAt: z.number(),
+  /** The last time at which it was known to count. */
+  seenAt: z.number(),
+  /** Since when it stands still, and why. */
+  stopped: z.object({ reason: z.string(), since: z.number() }).optional(),
+  /** Slots that were available at the revision in this attempt. */
+  reached: z.array(z.int()),
+  /** A replica was Ready with it in this attempt while it was awake. Absent: also where that shows by `reached`. */
+  ran: z.literal(true).optional(),
+  /** Slots that failed with it in this attempt. */
+  failures: z.array(z.object({ slot: z.int(), reason: z.string(), message: z.string().optional() })),
+  /** Those that have begun, by step. */
+  analyses: z.array(analysis).optional(),
+  /** A person has ended it. */
+  isAborted: z.literal(true).optional(),
+  /** Why it has failed, or was frozen. */
+  cause: z.string().optional(),
+})
   .optional()
   // What was recorded before there were revisions.
   .catch(undefined);
