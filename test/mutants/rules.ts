@@ -1264,7 +1264,7 @@ export const brokenRules: readonly BrokenRule[] = [
   {
     item: 'FI14',
     breaks: 'replicas that are taken back do not count at their candidate',
-    file: 'kinds/service-fleet/plan.ts',
+    file: 'kinds/service-fleet/scaling.ts',
     line: 'chooseFor(withWanted(inputs, back), slots)',
     becomes: 'chooseFor(inputs, slots)',
     test: 'unit/kinds/service-fleet/placement',
