@@ -44,7 +44,7 @@ import { numberFound } from './number-found.ts';
 import { unofferedPlace } from './placement.ts';
 import { isToLeave, repair } from './repair.ts';
 import { revised } from './revising.ts';
-import { isReliable, type Replica } from './replica.ts';
+import { isReliable } from './replica.ts';
 import {
   floorOf,
   giveWay,
@@ -151,14 +151,13 @@ function cleanUp(inputs: FleetInputs): Arrange | undefined {
 
 /**
  * It is being deleted already, so it can't drain. With `Retain`, its service stays, and it is made again for that service: nothing that is
- * left with its namespace or its fleet may be deleted because somebody deleted its object a moment earlier.
+ * left with its namespace or its fleet may be deleted because somebody deleted its object a moment earlier. One that drains is deleted by its
+ * own pass, as the fleet has decided.
  */
 function retireDeleted(inputs: FleetInputs): Arrange | undefined {
   const { deleting, spec } = inputs.object;
-  const comesBack = ({ entry }: Replica) =>
-    entry.phase === 'wanted' && spec.deletionPolicy === 'Retain' && !deleting;
-  const deleted = inputs.replicas.filter((replica) => replica.isDeleted && !comesBack(replica));
-  if (deleted.length === 0) return undefined;
+  const deleted = inputs.replicas.filter(({ isDeleted }) => isDeleted);
+  if (deleted.length === 0 || (spec.deletionPolicy === 'Retain' && !deleting)) return undefined;
   return arrange(inputs, inNewPhase(deleted, 'retiring', inputs.nowMs), {
     reason: 'ScalingIn',
     message: `deleted by somebody else: ${slotsText(deleted)}`,

@@ -21,8 +21,8 @@ export function plannedReplicas(look: FleetLook, plan: Arrange): OwnedChange[] {
     return known.phase === 'wanted' && phase !== 'wanted' ? [{ name, action }] : [];
   });
   // Of a command, and of a number that waits, no replica is chosen yet.
-  if (plan.change === 'scale' && moved.length === 0)
-    return [...removedWith(look, plan), ...addedWith(look, plan)];
+  const isChosen = roster.some(({ slot, phase }) => before.get(slot)?.phase !== phase);
+  if (plan.change === 'scale' && !isChosen) return [...removedWith(look, plan), ...addedWith(look, plan)];
   if (plan.change !== 'update') return moved;
   // The revision that they are to have may be made by this plan.
   const { mode } = look.object.spec.update;
@@ -59,7 +59,7 @@ export function isToChange(
 }
 
 /** By how much the number of replicas grows with this change; negative: it falls. */
-function moreWith({ differences }: Pick<Arrange, 'differences'>): number {
+export function moreWith({ differences }: Pick<Arrange, 'differences'>): number {
   const count = differences.find(({ path }) => path === 'replicas');
   return Number(count?.desired ?? 0) - Number(count?.observed ?? 0);
 }

@@ -18,11 +18,11 @@
 import type { Arrange, Difference, Plan } from '../../engine/plan/index.ts';
 import { activePhases } from './failure.ts';
 import { arrange, countDifference, inNewPhase, inPhase, slotsText, type FleetInputs } from './inputs.ts';
-import { hasProbe } from './move-back.ts';
+import { countDifferences, numberShown } from './number-shown.ts';
 import { planFleet } from './plan.ts';
 import type { Replica } from './replica.ts';
 import { revised } from './revising.ts';
-import { countDifferences, revisionDifferences, rolloutOf } from './rollout.ts';
+import { revisionDifferences, rolloutOf } from './rollout.ts';
 import { drained, removable, scale } from './scaling.ts';
 import { victims } from './victims.ts';
 import { retiredWith, retiredWithFleet } from './volumes.ts';
@@ -36,7 +36,7 @@ export function previewFleet(look: FleetInputs): Plan {
   if ('kind' in inputs || change === 'create' || change === 'update') return plan;
   const shown = restOfRollout(inputs) ?? scaleIn(inputs);
   if (shown || change !== undefined) return shown ?? plan;
-  return (plan.kind === 'arrange' ? scaleOut(inputs, plan) : laterScaleOut(inputs)) ?? plan;
+  return (plan.kind === 'arrange' ? scaleOut(inputs, plan) : undefined) ?? laterScaleOut(inputs) ?? plan;
 }
 
 function isRecall(plan: Plan): boolean {
@@ -69,7 +69,7 @@ function restOfRollout(inputs: FleetInputs): Arrange | undefined {
   const { update, state, wanted, replicas } = inputs;
   const record = state.rollout?.revision === update?.number ? state.rollout : undefined;
   if (!update || wanted.count === 0 || record?.phase === 'Frozen') return undefined;
-  const isReturn = record !== undefined && !activePhases.has(record.phase);
+  const isReturn = update.outcome === 'Failed' && !(record && activePhases.has(record.phase));
   const { toUpdate, toReplace } = rolloutOf({ ...inputs, state: { ...state, rollout: undefined } });
   const updated: readonly Replica[] = isReturn ? [] : toUpdate;
   const replaced = isReturn ? toReplace.filter(({ isMisplaced }) => isMisplaced) : toReplace;
@@ -91,38 +91,33 @@ function restOfRollout(inputs: FleetInputs): Arrange | undefined {
 
 /** All that leave, also those that wait for their pace, or for others to be available. */
 function scaleIn(inputs: FleetInputs): Arrange | undefined {
-  const { replicas, wanted, state, addedBefore } = inputs;
-  const added = Math.max(addedBefore ?? state.rollout?.surge ?? 0, hasProbe(inputs) ? 1 : 0);
-  const surplus = Math.max(0, inPhase(replicas, 'wanted').length - wanted.count - added);
+  const { wanted } = inputs;
+  const observed = numberShown(inputs);
+  const surplus = Math.max(0, observed - wanted.count);
   const leaving = removable(inputs).slice(0, surplus);
-  if (leaving.length === 0) return undefined;
-  return drained(inputs, leaving, { surplus, observed: wanted.count + surplus, change: 'scale' });
+  return leaving.length === 0 ? undefined : drained(inputs, leaving, { surplus, observed, change: 'scale' });
 }
 
 /** After the step, which may end what is left of a replica. */
 function scaleOut(inputs: FleetInputs, { state }: Arrange): Arrange | undefined {
   const { roster } = state as FleetInputs['state'];
   const slots = new Set(roster.map(({ slot }) => slot));
-  const after = onlyWith(inputs, ({ entry }) => slots.has(entry.slot));
+  const replicas = inputs.replicas.filter(({ entry }) => slots.has(entry.slot));
+  const after = {
+    ...inputs,
+    replicas,
+    state: { ...inputs.state, roster: replicas.map(({ entry }) => entry) },
+  };
   const step = scale(after, rolloutOf(after));
   return step?.change === undefined ? undefined : step;
 }
 
-/** Those that wait until others are gone, or for a place. */
+/** Those that wait until others are gone, or for a place. None is chosen yet. */
 function laterScaleOut(inputs: FleetInputs): Arrange | undefined {
-  const { replicas, wanted } = inputs;
-  const after = onlyWith(inputs, ({ entry }) => entry.phase === 'wanted');
-  const replacing = replicas.filter(({ entry }) => entry.phase !== 'wanted' && entry.cause !== 'scale');
-  const missing = wanted.count - after.replicas.length - replacing.length;
-  if (missing <= 0) return undefined;
-  const step = scale(after, rolloutOf(after));
-  if (step?.change !== undefined) return step;
-  const differences = [countDifference(wanted, wanted.count - missing)];
-  const message = `${missing} of ${wanted.count} replicas wait`;
+  const { wanted } = inputs;
+  const number = numberShown(inputs);
+  if (number >= wanted.count) return undefined;
+  const message = `${wanted.count - number} of ${wanted.count} replicas wait`;
+  const differences = [countDifference(wanted, number)];
   return arrange(inputs, [], { reason: 'ScalingOut', message, change: 'scale', differences });
-}
-
-function onlyWith(inputs: FleetInputs, isKept: (replica: Replica) => boolean): FleetInputs {
-  const replicas = inputs.replicas.filter(isKept);
-  return { ...inputs, replicas, state: { ...inputs.state, roster: replicas.map(({ entry }) => entry) } };
 }

@@ -2,6 +2,7 @@
 import { holdFor, type Hold } from '../../engine/plan/index.ts';
 import type { OwnerRevision } from '../../state/index.ts';
 import { inPhase, type FleetInputs } from './inputs.ts';
+import { addedForNow } from './number-shown.ts';
 import { contentAt, type Replica } from './replica.ts';
 import { rolloutTo, stoppedRollout } from './rollout.ts';
 import { isTakenAnew, takenWith } from './template.ts';
@@ -87,7 +88,7 @@ function begun(inputs: FleetInputs): FleetInputs {
     update: target,
     target: aim,
     replicas,
-    addedBefore: state.rollout?.surge ?? 0,
+    addedBefore: addedForNow(inputs),
     isUnsaved: true,
   };
   return again?.outcome === 'Failed' ? next : compared(next, target);

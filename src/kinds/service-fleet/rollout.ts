@@ -31,18 +31,11 @@ import type { OwnerRevision } from '../../state/index.ts';
 import { contentDifferences } from './content-differences.ts';
 import { countOf, unavailableAtMost } from './counts.ts';
 import { activePhases, failed } from './failure.ts';
-import {
-  arrange,
-  countDifference,
-  inNewPhase,
-  inPhase,
-  scaleInPace,
-  slotsText,
-  type FleetInputs,
-} from './inputs.ts';
+import { arrange, inNewPhase, inPhase, scaleInPace, slotsText, type FleetInputs } from './inputs.ts';
 import { measure } from './measuring.ts';
 import { hasProbe } from './move-back.ts';
 import { boundReplicas } from './placement.ts';
+import { countDifferences } from './number-shown.ts';
 import { isReliable, type Replica } from './replica.ts';
 import { revisionName, withOutcome } from './revisions.ts';
 import type { FleetState, RolloutRecord, RosterEntry } from './state.ts';
@@ -249,14 +242,6 @@ function beginRollout(inputs: FleetInputs, update: OwnerRevision, rollout: Rollo
     },
     { rollout: isReturn ? { ...record, phase: 'RollingBack' } : record },
   );
-}
-
-/** Another number that the document asks for in the same edit. What an earlier rollout has added for a while is no part of it. */
-export function countDifferences({ replicas, wanted, state, addedBefore }: FleetInputs): Difference[] {
-  const running = inPhase(replicas, 'wanted').length;
-  const surge = addedBefore ?? state.rollout?.surge ?? 0;
-  const added = Math.min(surge, Math.max(0, running - wanted.count));
-  return running - added === wanted.count ? [] : [countDifference(wanted, running - added)];
 }
 
 /** From the newest Healthy revision; in a return to that one, from the newest that replicas have. */

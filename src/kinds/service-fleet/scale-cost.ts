@@ -2,7 +2,7 @@
 import type { Arrange, Cost } from '../../engine/plan/index.ts';
 import { inPhase, type FleetInputs } from './inputs.ts';
 import type { Market } from './placement.ts';
-import { isToChange, leavingWith } from './planned-replicas.ts';
+import { isToChange, leavingWith, moreWith } from './planned-replicas.ts';
 import type { Replica } from './replica.ts';
 import type { FleetState } from './state.ts';
 
@@ -17,7 +17,7 @@ export function scaleCost(inputs: CostInputs, plan: Arrange): Cost | undefined {
   const leaving = leavingWith(inputs, plan);
   const isResized = plan.differences.some(({ path }) => path === 'template.resources');
   const size = isResized ? sizeCost(inputs, leaving) : undefined;
-  return together(together(size, growthCost(inputs)), savingOf(inputs, leaving, isResized));
+  return together(together(size, growthCost(inputs, moreWith(plan))), savingOf(inputs, leaving, isResized));
 }
 
 type CostInputs = Pick<
@@ -36,8 +36,7 @@ function together(one: Cost | undefined, other: Cost | undefined): Cost | undefi
 }
 
 /** Of replicas that the same document asks for in addition. They are made while the others get its template, or after it. */
-function growthCost({ markets: [market], replicas, wanted, object }: CostInputs): Cost | undefined {
-  const more = wanted.count - inPhase(replicas, 'wanted').length;
+function growthCost({ markets: [market], object }: CostInputs, more: number): Cost | undefined {
   if (more <= 0) return undefined;
   const hasVolumes = object.spec.storage?.perReplica !== undefined;
   const prices = hasVolumes ? [market?.price, market?.volumePrice] : [market?.price];

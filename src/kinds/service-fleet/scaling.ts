@@ -84,7 +84,7 @@ function scaleIn(inputs: FleetInputs, rollout: Rollout, surplus: number): Arrang
   const leaving = rollout.withinFloor(removable(inputs)).slice(0, Math.min(surplus, pace.left));
   if (leaving.length === 0) return undefined;
   const observed = inPhase(inputs.replicas, 'wanted').length;
-  const isOfRollout = observed > inputs.wanted.count && rollout.surge > 0;
+  const isOfRollout = inputs.wanted.count > 0 && observed > inputs.wanted.count && rollout.surge > 0;
   return drained(inputs, leaving, { surplus, observed, change: isOfRollout ? undefined : 'scale' });
 }
 

@@ -101,3 +101,12 @@ test.each([
     expect(losesData(look, owned, commanded)).toBe(loses);
   },
 );
+
+test('one that drains and is taken back is not shown as a new one', () => {
+  const draining = replicaIn('updated', 2);
+  const entry = { ...draining.entry, phase: 'draining', cause: 'scale' } as const;
+  const world = worldOf([replicaIn('updated', 0), replicaIn('updated', 1), { ...draining, entry }]);
+  const plan = planOf(world) as Arrange;
+  expect(plan).toMatchObject({ change: 'scale', message: 'taken back: replica 2' });
+  expect(plannedReplicas({ ...inputsOf(world), name: 'llm' } as FleetLook, plan)).toEqual([]);
+});

@@ -174,6 +174,64 @@ describe('replicas that are added later are shown', () => {
   });
 });
 
+describe('while a rollout that may add one for a while is under way', () => {
+  const update = { maxSurge: 1, maxUnavailable: 0 };
+  const next = [old, { ...present, outcome: 'RollingOut' }] as const;
+  const state: FleetState = { update: 2, rollout: rolloutTo(2, startMs, 1) };
+  const world = (states: readonly State[], replicas: number) =>
+    worldOf(replicasIn(...states), { state, revisions: next, spec: fleetSpec({ replicas, update }) });
+
+  test('the end of a fleet is shown, although the additional one is not there', () => {
+    expect(planOf(world(['outdated'], 0))).toMatchObject({ kind: 'arrange', change: 'scale' });
+    expect(shown(world(['outdated'], 0))).toMatchObject(from(1, 0));
+  });
+
+  test('so are fewer replicas', () => {
+    const differences = (states: readonly State[], count: number) =>
+      (shown(world(states, count)) as Arrange).differences;
+    const outdated: readonly State[] = ['outdated', 'outdated', 'outdated', 'outdated'];
+    expect(differences(outdated, 3)).toContainEqual(from(4, 3).differences[0]);
+    expect(differences([...outdated, 'updated!'], 3)).toContainEqual(from(4, 3).differences[0]);
+    expect(differences([...outdated, 'updated!'], 4).map(({ path }) => path)).not.toContain('replicas');
+  });
+});
+
+test('what takes the place of replaced replicas is no growth', () => {
+  const update = { mode: 'Replace', maxSurge: 0, maxUnavailable: 1 };
+  const drained = replicaIn('outdated', 2);
+  const entry = { ...drained.entry, phase: 'draining' } as const;
+  const world = worldOf([...replicasIn('outdated', 'outdated'), { ...drained, entry }], {
+    spec: fleetSpec({ update }),
+    state: underWay,
+    revisions: [old, { ...present, outcome: 'RollingOut' }],
+  });
+  const { change, differences } = shown(world) as Arrange;
+  expect([change, differences.map(({ path }) => path)]).toEqual([
+    'update',
+    ['template', 'revision', 'template.image'],
+  ]);
+});
+
+describe('a document with the content of an earlier revision', () => {
+  const healthy = { ...present, outcome: 'Healthy' } as const;
+  const tried = { ...old, number: 3, outcome: 'Superseded' } as const;
+
+  test('the rest of the return is shown', () => {
+    const rollout = { ...rolloutTo(2, startMs, 0), phase: 'RollingBack' } as const;
+    const replicas = [0, 1, 2].map((slot) =>
+      replicaIn('outdated', slot, { revision: tried, content: 'outdated', mayServe: true }),
+    );
+    const world = worldOf(replicas, { state: { update: 2, rollout }, revisions: [healthy, tried] });
+    expect(shown(world)).toMatchObject({ change: 'update', reason: 'RollingOut' });
+  });
+
+  test('that has failed, and was away, changes nothing', () => {
+    const failed = [old, { ...present, outcome: 'Failed' }] as const;
+    const world = worldOf(replicasIn('outdated', 'outdated', 'outdated'), { revisions: failed });
+    expect(shown(world)).toEqual(planOf(world));
+  });
+});
+
 test('a hold is shown as it is', () => {
   const replicas = replicasIn('updated', 'updated', 'updated', 'updated');
   const paused = worldOf(replicas, { annotations: { 'fleetkeeper.dev/paused': 'true' } });

@@ -78,7 +78,10 @@ test('a rollout that comes with more replicas costs what these cost, in the same
   const cost = { beforeMicros: 0n, afterMicros: 3_000_000n, basis: 'observed', unknown: [] };
   expect(costOf(both, known)).toEqual(cost);
   expect(costOf(both, undefined)).toMatchObject({ basis: 'unknown' });
-  const differences = [{ path: 'template.resources', desired: {}, observed: {}, drift: false }];
+  const differences = [
+    { path: 'template.resources', desired: {}, observed: {}, drift: false },
+    { path: 'replicas', desired: 5, observed: 3, drift: false },
+  ];
   const plan = { kind: 'arrange', change: 'update', differences, state: {} } as unknown as Arrange;
   expect(scaleCost(priced(both, known, undefined), plan)).toEqual({
     ...cost,
