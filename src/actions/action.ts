@@ -43,7 +43,10 @@ interface RevisedTarget extends Target {
 /** What an action carries beside its name. Environments and credentials are kept wrapped until they are put on the wire. */
 interface Fields {
   readonly 'create-service': {
-    readonly body: Omit<wire.ServiceCreate, 'environment'>;
+    /** `resources` undefined: its template gives them, and is not there yet. Such a step only waits. */
+    readonly body: Omit<wire.ServiceCreate, 'environment' | 'resources'> & {
+      readonly resources: wire.ServiceResources | undefined;
+    };
     readonly environment: Environment;
   };
   readonly 'patch-service': RevisedTarget & {

@@ -1,12 +1,15 @@
 /** Services: creation, changes, power, deletion. */
 import type { wire } from '../api/index.ts';
+import { invariant } from '../base/index.ts';
 import { creation, defineAction, deletion, type ActionOf } from './action.ts';
 
 export const createService = defineAction({
   ...creation,
   name: 'create-service',
-  request: (api, { body, environment }, key) =>
-    api.createService({ ...body, environment: inOrder(environment.reveal()) }, key),
+  request: (api, { body: { resources, ...body }, environment }, key) => {
+    invariant(resources !== undefined, 'a service without resources');
+    return api.createService({ ...body, resources, environment: inOrder(environment.reveal()) }, key);
+  },
   evidence: { by: 'mark' },
   answersRestart: true,
   demand: ({ do: name, body: { region, geography, resources, volumeGb } }) => ({

@@ -67,6 +67,7 @@ export function serviceDemand(
 ): CapacityDemand | undefined {
   if (action.do === createService.name) {
     const { resources, volumeGb: storageGb = 0 } = action.body;
+    if (!resources) return undefined;
     return { ...placeOfDemand(action.body, undefined), ...sizeOf(resources), storageGb };
   }
   const compute = wholeResources(service?.resources) ?? spec.resources;
@@ -111,8 +112,10 @@ export function volumePricing(
   return isGrowth ? { place, before, after: { demands: [{ storageGb: action.sizeGb }] } } : undefined;
 }
 
-function created(resources: Resources, volumeGb: number | undefined): Charge {
+/** `resources` undefined: they are not known yet. */
+function created(resources: Resources | undefined, volumeGb: number | undefined): Charge {
   const storage: readonly Demand[] = volumeGb === undefined ? [] : [{ storageGb: volumeGb }];
+  if (!resources) return { demands: storage, isSizeUnknown: true };
   return { demands: [{ compute: resources }, ...storage] };
 }
 

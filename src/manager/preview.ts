@@ -216,7 +216,8 @@ export function summarise(
     } else if (plan.kind === 'wait' && plan.differences.length === 0 && plan.steps.length === 0) {
       waiting += 1;
       const { reason, message } = plan;
-      if (entryOf(reason).observed !== 'yes') unclear.push({ ...parseObjectKey(key), reason, message });
+      const { observed, unforeseen } = entryOf(reason);
+      if (observed !== 'yes' || unforeseen) unclear.push({ ...parseObjectKey(key), reason, message });
     } else {
       held.push(heldBack(key, plan));
     }

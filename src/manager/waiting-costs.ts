@@ -91,10 +91,10 @@ function costLater(
   objects: DesiredSnapshot['objects'],
 ): Cost | undefined {
   if (!objects.has(key) || !hasPrice(parseObjectKey(key).kind)) return undefined;
-  const { observed, awaits, forMoney, forBudget } = entryOf(reason);
+  const { observed, awaits, forMoney, forBudget, unforeseen } = entryOf(reason);
   const isForMore = awaits !== undefined || forMoney === true || forBudget === true;
   const mayChange = differences.length > 0 && stalled !== true;
-  return observed !== 'yes' || isForMore || mayChange ? unknownCost : undefined;
+  return observed !== 'yes' || unforeseen || isForMore || mayChange ? unknownCost : undefined;
 }
 
 function hasPrice(kind: ManagedKind): boolean {

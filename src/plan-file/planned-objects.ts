@@ -11,6 +11,7 @@
  * | a replica for another reason, as drift    | one of its own                                                       |
  * | a task to be protected or released        | that                                                                 |
  * | nothing to do, or not known yet           | none                                                                 |
+ * | a wait after which the values are known   | none: they can't be reviewed yet                                     |
  */
 import { effectOf, type Effect } from '../actions/index.ts';
 import { referredKeys, type DesiredObject, type DesiredSnapshot } from '../desired/index.ts';
@@ -156,6 +157,7 @@ function plannedObject(
   if (foreseen?.roster) return rosterObject(about, plan, foreseen.roster, hidden);
   const task = taskStep(plan);
   if (task !== undefined) return { ...about, steps: [named(task, about.documentDigest)], later: [] };
+  if (plan.kind === 'wait' && entryOf(plan.reason).unforeseen) return 'unknown';
   const steps = stepsOf(plan);
   const later = foreseen?.later ?? [];
   if (steps.length + later.length === 0) return isUnknown(plan) ? 'unknown' : undefined;

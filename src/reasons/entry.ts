@@ -92,6 +92,8 @@ export interface BlockingEntry extends ReasonEntry {
    * object that owns it shows the change.
    */
   readonly inPlan?: 'change' | 'protect' | 'release' | 'owner';
+  /** Of a wait: what follows is known in full only when it is over. Without steps, a plan shows that. No plan file has it. */
+  readonly unforeseen?: true;
   /** What the provider or the account has too little of: an object waits for it, until an attempt succeeds. */
   readonly awaits?: string;
   /** A short form, where there is no room for more. */

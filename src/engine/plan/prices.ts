@@ -199,7 +199,7 @@ function sum(parts: readonly (readonly [number, number])[]): bigint {
 /** What is paid for: things with a shown price, or demands that have to be priced. No demands are free. `atLeast`: it is known to cost no less. */
 export type Charge =
   | { readonly shown: bigint }
-  | { readonly demands: readonly Demand[]; readonly atLeast?: bigint };
+  | { readonly demands: readonly Demand[]; readonly atLeast?: bigint; readonly isSizeUnknown?: true };
 
 /** The hourly cost before and after a step. */
 export interface Pricing {
@@ -249,7 +249,7 @@ function priceCharge(charge: Charge, place: Place, book: PriceBook) {
   const { atLeast = 0n } = charge;
   return {
     micros: atLeast > estimated ? atLeast : estimated,
-    basis: weakest(estimates.map(({ basis }) => basis)),
+    basis: charge.isSizeUnknown ? ('unknown' as const) : weakest(estimates.map(({ basis }) => basis)),
     unknown: estimates
       .filter(({ basis, notShown }) => basis === 'unknown' && !notShown)
       .map(({ demand }) => demandText(demand, place)),

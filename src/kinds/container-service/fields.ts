@@ -139,7 +139,7 @@ export function createFields(spec: ContainerServiceSpec, inputs: ServiceInputs):
   const all = [
     ...immutableFields(inputs, undefined),
     ...patchFields(spec, undefined),
-    resourcesField(spec, undefined),
+    createdResources(spec),
   ];
   const written = all.filter((field) => field.name !== 'geography' || spec.geography !== undefined);
   const names = inputs.environment.kind === 'given' ? Object.keys(inputs.environment.values.reveal()) : [];
@@ -157,6 +157,14 @@ export function createFields(spec: ContainerServiceSpec, inputs: ServiceInputs):
     { path: 'desiredState', desired: spec.desiredState },
     ...variables,
   ];
+}
+
+/** Its template gives them, and is not there yet. */
+function createdResources(spec: ContainerServiceSpec): CreatedField & Pick<Field, 'name'> {
+  const field = resourcesField(spec, undefined);
+  const { templateRef, resources } = spec;
+  if (resources || !templateRef) return field;
+  return withOrigin({ ...field, desired: '(default of the API)' }, `ServiceTemplate ${templateRef.name}`);
 }
 
 /** The digests to record once the object is as desired. They distinguish later drift from a change of the spec. */

@@ -39,7 +39,12 @@ export type VolumeView =
 export type TemplateView =
   | { readonly kind: 'none' }
   | { readonly kind: 'usable'; readonly values: TemplateValues }
-  | { readonly kind: 'not-ready'; readonly message: string }
+  | {
+      readonly kind: 'not-ready';
+      readonly message: string;
+      /** What it will give, without its resources: they are the API's default. Undefined: nobody knows. */
+      readonly values?: TemplateValues;
+    }
   | {
       readonly kind: 'problem';
       readonly reason: ReasonOf<'held'>;

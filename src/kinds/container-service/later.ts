@@ -21,6 +21,7 @@ import type { ServiceInputs } from './inputs.ts';
 import { planService } from './plan.ts';
 import { rememberedOf } from './remembered.ts';
 import { withoutService } from './removal.ts';
+import { withAwaitedTemplate } from './template.ts';
 
 export function laterSteps(inputs: ServiceInputs, plan: Plan): Step[] {
   const steps = stepsOf(plan);
@@ -62,7 +63,7 @@ function stepsOf(plan: Plan): readonly Step[] {
 
 function undisturbed(inputs: ServiceInputs): ServiceInputs {
   return {
-    ...inputs,
+    ...(withAwaitedTemplate(inputs)?.inputs ?? inputs),
     gates: { creation: undefined, deletion: undefined, spending: undefined },
     driftBrake: () => undefined,
     activities: [],

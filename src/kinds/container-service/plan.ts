@@ -71,7 +71,7 @@ import { act, lacksConsent, planReplacement, planServiceDeletion, serviceName } 
 import { holdForRemoved, isUnsetByReplacement } from './removed-fields.ts';
 import { revisionDrift, environmentRevisionDrift } from './revision-drift.ts';
 import { planShed } from './shedding.ts';
-import { templateObstacle } from './template.ts';
+import { templateObstacle, withAwaitedTemplate } from './template.ts';
 
 export function planService(inputs: ServiceInputs): Plan {
   return planLifecycle(inputs, {
@@ -105,34 +105,23 @@ function planAbsent(inputs: ServiceInputs): Plan {
 }
 
 function planCreation(inputs: ServiceInputs, lost: readonly Difference[]): Plan {
-  const { object, gates, volume, environment, registry } = inputs;
-  const { spec } = object;
+  const { gates, volume, environment, registry } = inputs;
   if (environment.kind === 'problem') {
     return holdFor(environment.reason, environment.message, { path: environment.path, differences: lost });
   }
   if (volume.kind === 'problem') {
     return holdFor(volume.reason, volume.message, { path: volume.path, differences: lost });
   }
+  const awaited = withAwaitedTemplate(inputs);
+  if (awaited) {
+    const step = creationStep(awaited.inputs, lost);
+    return waitFor('TemplateNotReady', awaited.message, { steps: [step], differences: step.differences });
+  }
   const obstacle = templateObstacle(inputs, undefined, lost);
   if (obstacle) return obstacle;
-  const action = createService({
-    body: createBody(inputs, volume.kind === 'usable' ? volume.id : undefined),
-    environment: wireEnvironment(inputs),
-  });
-  const differences: Difference[] = [...lost];
-  for (const { path, desired, from } of createFields(spec, inputs)) {
-    if (desired === undefined) continue;
-    const difference = { path, desired, observed: null, drift: lost.length > 0 };
-    differences.push(from === undefined ? difference : { ...difference, from });
-  }
-  const steps: [Step, ...Step[]] = [
-    {
-      action,
-      reason: lost.length > 0 ? 'Vanished' : inputs.record.deletedByUs ? 'Replace' : 'Create',
-      disruptive: false,
-      differences,
-    },
-  ];
+  const step = creationStep(inputs, lost);
+  const steps: [Step, ...Step[]] = [step];
+  const { action, differences } = step;
   if (volume.kind === 'not-ready' || volume.kind === 'growing') {
     return waitFor('VolumeNotReady', volume.message, { steps, differences });
   }
@@ -148,16 +137,32 @@ function planCreation(inputs: ServiceInputs, lost: readonly Difference[]): Plan 
     const message = `the image is pulled with the access of ImageRegistry ${registry.name}, which does not exist yet`;
     return waitFor('RegistryNotReady', message, { steps, differences });
   }
-  return act(inputs, steps, differences, gates.creation ?? spendingGateOf(gates, steps[0]));
+  return act(inputs, steps, differences, gates.creation ?? spendingGateOf(gates, step));
+}
+
+function creationStep(inputs: ServiceInputs, lost: readonly Difference[]) {
+  const { volume, object, record } = inputs;
+  const action = createService({
+    body: createBody(inputs, volume.kind === 'usable' ? volume.id : undefined),
+    environment: wireEnvironment(inputs),
+  });
+  const differences: Difference[] = [...lost];
+  for (const { path, desired, from } of createFields(object.spec, inputs)) {
+    if (desired === undefined) continue;
+    const difference = { path, desired, observed: null, drift: lost.length > 0 };
+    differences.push(from === undefined ? difference : { ...difference, from });
+  }
+  const reason = lost.length > 0 ? 'Vanished' : record.deletedByUs ? 'Replace' : 'Create';
+  return { action, reason, disruptive: false, differences } as const;
 }
 
 function createBody(
   inputs: ServiceInputs,
   volumeId: string | undefined,
-): Omit<wire.ServiceCreate, 'environment'> {
+): Parameters<typeof createService>[0]['body'] {
   const { spec } = inputs.object;
   const { image, resources } = spec;
-  invariant(image !== undefined && resources !== undefined, 'a service without image or resources');
+  invariant(image !== undefined, 'a service without image');
   return {
     name: serviceName(inputs),
     region: spec.region,

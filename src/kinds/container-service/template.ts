@@ -123,6 +123,19 @@ function differs(left: TemplateValues, right: TemplateValues, field: (typeof fie
   return !sameValue(left[field] ?? null, right[field] ?? null);
 }
 
+/** As if the template were there already, which the plan makes: only the resources that it will give are not known. */
+export function withAwaitedTemplate(
+  inputs: ServiceInputs,
+): { readonly inputs: ServiceInputs; readonly message: string } | undefined {
+  const { template, object } = inputs;
+  if (template.kind !== 'not-ready' || !template.values) return undefined;
+  const spec = withTaken(object.spec, template.values);
+  return {
+    inputs: { ...inputs, object: { ...object, spec }, template: { kind: 'none' } },
+    message: template.message,
+  };
+}
+
 // ---- what stands in the way --------------------------------------------------------------------------
 
 /** `service` undefined: it is to be created. */

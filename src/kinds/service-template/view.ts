@@ -72,7 +72,7 @@ function ownTemplateView(
   };
   if (values.resources || service.resources || shown) return { kind: 'usable', values };
   const message = `ServiceTemplate ${name} is not there yet, and the API's default for its resources not known`;
-  return { kind: 'not-ready', message };
+  return { kind: 'not-ready', message, values };
 }
 
 function builtInView(

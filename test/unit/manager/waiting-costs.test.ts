@@ -48,6 +48,7 @@ test.each([
   ['its outcome is unknown', { reason: 'OutcomeUnknown' }],
   ['it differs, and is being made', { reason: 'Provisioning', differences }],
   ['there is no capacity for it', { reason: 'CapacityUnavailable' }],
+  ['its template is not there yet', { reason: 'TemplateNotReady' }],
 ])('where nobody knows what follows, the price is unknown: %s', (_why, plan) => {
   expect(costsOf(plan)).toEqual([['web', plan.reason, 0, 'unknown']]);
 });

@@ -164,6 +164,18 @@ describe('the plan of a service with a template', () => {
     expect(said(servicePlan({ spec: bare(), service: 'new', template }))).toBe('wait TemplateNotReady');
   });
 
+  test('shows what it will be made with when only its resources are not known before', () => {
+    const { resources: _unknown, ...values } = first;
+    const template = { kind: 'not-ready', message: 'soon', values } as const;
+    const plan = servicePlan({ spec: bare(), service: 'new', template });
+    expect([said(plan), stepsOf(plan)]).toEqual(['wait TemplateNotReady', ['create-service']]);
+    const [step] = plan.kind === 'wait' ? plan.steps : [];
+    expect(step?.action).toMatchObject({ body: { image: first.image, httpPort: 80, resources: undefined } });
+    // What exists is not compared with the half of it.
+    const running = servicePlan({ spec: bare(), template });
+    expect([said(running), stepsOf(running)]).toEqual(['wait TemplateNotReady', []]);
+  });
+
   test('is held when neither gives resources', () => {
     const incomplete = bare({ image: 'own:1' });
     const plan = servicePlan({ spec: incomplete, service: 'new', template: resolved() });

@@ -1,0 +1,114 @@
+/** Plans of what takes its resources of a template that the same plan makes: the API's default for them is not known yet. */
+import { mkdir, readFile, writeFile } from 'node:fs/promises';
+import path from 'node:path';
+import { expect, test } from 'vitest';
+import { stringify } from 'yaml';
+import { apiVersion } from '../../../src/resources/index.ts';
+import { apiKey, ControlPlane } from '../../support/processes/control-plane.ts';
+import { service, type Json } from '../../support/processes/fleet.ts';
+import { fleetOf } from '../../support/processes/replicas.ts';
+import { stepsIn } from '../../support/processes/plan-files.ts';
+import { temporaryFolder } from '../../support/processes/processes.ts';
+import { readPlanJson } from '../../support/plan-form.ts';
+import { run } from '../../unit/cli/support.ts';
+
+const templated = { image: undefined, resources: undefined, templateRef: { name: 'web' } };
+const app = (spec: object = {}) => service('app', { ...templated, ...spec });
+const replicas = fleetOf('llm', { template: { spec: { region: 'standard', templateRef: { name: 'web' } } } });
+
+function template(spec: object = {}): object {
+  const metadata = { name: 'web' };
+  return { apiVersion, kind: 'ServiceTemplate', metadata, spec: { image: 'ghcr.io/acme/web:1', ...spec } };
+}
+
+async function folderWith(...documents: object[]) {
+  const folder = await temporaryFolder();
+  const plane = await new ControlPlane(folder, { timeScale: 1000 }).start();
+  await mkdir(path.join(folder, 'fleet'));
+  const write = (...next: object[]) =>
+    writeFile(path.join(folder, 'fleet/all.yaml'), next.map((each) => stringify(each)).join('---\n'));
+  await write(...documents);
+  const environment = { FLEETKEEPER_API_URL: plane.url, FLEETKEEPER_API_KEY: apiKey };
+  const command = (...args: string[]) =>
+    run([...args, '--source', path.join(folder, 'fleet')], { environment, currentFolder: folder });
+  const planned = async () => readPlanJson((await command('plan', '-o', 'json')).stdout);
+  const services = async (): Promise<Json[]> => (await plane.account()).services;
+  const file = path.join(folder, 'plan.json');
+  return { write, command, planned, services, file };
+}
+
+const applied = ['apply', '--yes', '--stable', '0s', '--timeout', '20s'];
+const unpriced = { basis: 'unknown' };
+
+test('a service whose size is the default of its new template is a change without a known price', async () => {
+  const { planned, command, services } = await folderWith(template(), app());
+  const { changes, cost, summary } = await planned();
+  expect(changes).toMatchObject([
+    { kind: 'ContainerService', name: 'app', action: 'create', cost: unpriced },
+    { kind: 'ServiceTemplate', name: 'web', action: 'create' },
+  ]);
+  expect(changes[0].differences).toEqual(
+    expect.arrayContaining([
+      { path: 'image', desired: 'ghcr.io/acme/web:1', observed: null },
+      { path: 'resources', desired: '(default of the API)', observed: null, from: 'ServiceTemplate web' },
+    ]),
+  );
+  expect([cost.unpriced, summary.create]).toEqual([1, 2]);
+  const limited = await command(...applied, '--max-cost-increase', '1000');
+  expect([limited.code, limited.stderr]).toEqual([4, expect.stringContaining('no known price')]);
+  expect(await services()).toEqual([]);
+  expect((await command(...applied)).code).toBe(0);
+  expect(await services()).toMatchObject([{ name: 'app' }]);
+});
+
+test('so is the stop of one that is not to run, which follows', async () => {
+  const { planned } = await folderWith(template(), app({ desiredState: 'Stopped' }));
+  const actions = (await planned()).changes.map(({ name, action }: Json) => `${action} ${name}`);
+  expect(actions).toEqual(['create app', 'stop app', 'create web']);
+});
+
+test('with its own resources, or those of the document of the template, it has its price', async () => {
+  const resources = { gpuCount: 0, cpu: 1, memoryGb: 1 };
+  for (const documents of [
+    [template({ resources }), app()],
+    [template(), app({ resources })],
+  ]) {
+    const { changes } = await (await folderWith(...documents)).planned();
+    expect(changes[0]).toMatchObject({ name: 'app', action: 'create', cost: { basis: 'catalog' } });
+  }
+});
+
+test('a plan file names what takes an unknown size as not in it, and does not make it', async () => {
+  const { command, services, file } = await folderWith(template(), app(), replicas);
+  const { code, stderr } = await command('plan', '--out', file);
+  expect([code, stderr]).toEqual([2, expect.stringMatching(/not in .*ContainerService default\/app, .*llm/)]);
+  expect(stepsIn(JSON.parse(await readFile(file, 'utf8')))).toEqual({
+    'ServiceTemplate/web': ['create-template'],
+  });
+  expect((await command('apply', file, '--stable', '0s', '--timeout', '20s')).code).toBe(0);
+  expect(await services()).toEqual([]);
+  expect((await command('plan', '--out', file)).stderr).not.toContain('not in');
+  expect(Object.keys(stepsIn(JSON.parse(await readFile(file, 'utf8'))))).toEqual([
+    'ContainerService/app',
+    'ServiceFleet/llm',
+  ]);
+});
+
+test('a fleet whose replicas take such a size is unclear, and has no known price', async () => {
+  const { planned, command } = await folderWith(template(), replicas);
+  const { unclear, waitingCosts } = await planned();
+  expect(unclear).toMatchObject([{ kind: 'ServiceFleet', name: 'llm', reason: 'TemplateNotReady' }]);
+  expect(waitingCosts).toMatchObject([{ kind: 'ServiceFleet', name: 'llm', cost: unpriced }]);
+  const limited = await command(...applied, '--max-cost-increase', '1000');
+  expect([limited.code, limited.stderr]).toEqual([4, expect.stringContaining('llm: TemplateNotReady')]);
+});
+
+test('so is a service that refers to such a template from now on', async () => {
+  const { write, planned, command } = await folderWith(service('app'));
+  expect((await command(...applied)).code).toBe(0);
+  await write(template(), app());
+  const { changes, unclear, waitingCosts } = await planned();
+  expect(changes).toMatchObject([{ kind: 'ServiceTemplate', action: 'create' }]);
+  expect(unclear).toMatchObject([{ kind: 'ContainerService', name: 'app', reason: 'TemplateNotReady' }]);
+  expect(waitingCosts).toMatchObject([{ name: 'app', cost: unpriced }]);
+});
