@@ -9,6 +9,7 @@ import {
   type Plan,
   type Step,
   type VariableChanges,
+  type Wait,
   type OwnedChange,
 } from '../engine/plan/index.ts';
 import { entryOf, type Reason } from '../reasons/index.ts';
@@ -24,7 +25,7 @@ import {
   type ShownProblem,
   type UnreadAccount,
 } from './plan-trouble.ts';
-import { endsInPlan, waitingCosts, type WaitingCost } from './waiting-costs.ts';
+import { endsInPlan, unforeseenOf, waitingCosts, type WaitingCost } from './waiting-costs.ts';
 import { annotations, parseObjectKey, type ObjectKey } from '../resources/index.ts';
 
 /**
@@ -211,13 +212,13 @@ export function summarise(
     } else if (plan.kind === 'wait' && endsInPlan(plan) && !stuck.has(key)) {
       // It waits for another object of the fleet, which this plan changes.
       for (const step of [...plan.steps, ...follows]) changes.push(change(key, step));
+      held.push(...unforeseenOf(plan).map((rest) => heldBack(key, rest)));
     } else if (plan.kind === 'in-sync' && plan.differences.length === 0) {
       unchanged += 1;
     } else if (plan.kind === 'wait' && plan.differences.length === 0 && plan.steps.length === 0) {
       waiting += 1;
       const { reason, message } = plan;
-      const { observed, unforeseen } = entryOf(reason);
-      if (observed !== 'yes' || unforeseen) unclear.push({ ...parseObjectKey(key), reason, message });
+      if (isUnclear(reason)) unclear.push({ ...parseObjectKey(key), reason, message });
     } else {
       held.push(heldBack(key, plan));
     }
@@ -242,6 +243,12 @@ export function summarise(
       problems: snapshot.problems.length,
     },
   };
+}
+
+/** It is not known what follows. */
+function isUnclear(reason: Wait['reason']): boolean {
+  const { observed, unforeseen } = entryOf(reason);
+  return observed !== 'yes' || unforeseen === true;
 }
 
 function countsOf(changes: readonly Change[]): Readonly<Record<ChangeGroup, number>> {

@@ -8,6 +8,7 @@
  * | a wait after which it is not known what follows             | as an unknown price                        |
  * | a wait for capacity or money, of which no step is known     | as an unknown price                        |
  * | a wait that other changes of the plan end                   | not here: its steps are changes            |
+ * | the same, and its steps do not bring about all that differs | as an unknown price                        |
  * | a replica that waits for its fleet                          | not here: its fleet has the change         |
  * | what is removed by its owner in the same plan               | not at all                                 |
  * | held until a person changes something                       | not at all                                 |
@@ -36,6 +37,14 @@ export function endsInPlan({ reason, steps: [first] }: Wait): boolean {
   return first !== undefined && (first.after !== undefined || entryOf(reason).inPlan === 'change');
 }
 
+/** What its steps do not bring about, of a wait after which more is known. */
+export function unforeseenOf(plan: Wait): Wait[] {
+  if (!entryOf(plan.reason).unforeseen) return [];
+  const paths = new Set(plan.steps.flatMap((step) => step.differences.map(({ path }) => path)));
+  const differences = plan.differences.filter(({ path }) => !paths.has(path));
+  return differences.length > 0 ? [{ ...plan, steps: [], differences }] : [];
+}
+
 /** `stuck`: what waits for an object that this plan leaves as it is. */
 export function waitingCosts(
   results: ReadonlyMap<ObjectKey, PassResult>,
@@ -46,8 +55,12 @@ export function waitingCosts(
   const found = [...results].flatMap(([key, { plan, follows = [], removed }]): WaitingCost[] => {
     if (removed || plan.kind !== 'wait' || entryOf(plan.reason).inPlan === 'owner') return [];
     if (leaving.has(placeOf(key))) return [];
-    if (endsInPlan(plan) && !stuck.has(key)) return [];
-    const cost = plan.steps.length > 0 ? costOf([...plan.steps, ...follows]) : costLater(key, plan, objects);
+    const cost =
+      endsInPlan(plan) && !stuck.has(key)
+        ? costBeside(plan)
+        : plan.steps.length > 0
+          ? costOf([...plan.steps, ...follows])
+          : costLater(key, plan, objects);
     return cost ? [{ ...parseObjectKey(key), reason: plan.reason, cost: changeCost(cost) }] : [];
   });
   if (found.length === 0) return {};
@@ -80,6 +93,11 @@ function costOf(steps: Wait['steps']): Cost | undefined {
   const known = { beforeMicros, afterMicros: beforeMicros + delta, basis, unknown: [] };
   if (delta > 0n) return known;
   return basis === 'unknown' ? unknownCost : undefined;
+}
+
+/** Of what its steps do not bring about. */
+function costBeside(plan: Wait): Cost | undefined {
+  return unforeseenOf(plan).length > 0 ? unknownCost : undefined;
 }
 
 const unknownCost: Cost = { beforeMicros: 0n, afterMicros: 0n, basis: 'unknown', unknown: [] };

@@ -154,10 +154,10 @@ function plannedObject(
   const about = { key, documentDigest: documentDigest(object, hidden), before: beforeOf(record, foreseen) };
   if (removed)
     return leaves === undefined ? undefined : { ...about, steps: [named('leave', leaves)], later: [] };
+  if (plan.kind === 'wait' && entryOf(plan.reason).unforeseen) return 'unknown';
   if (foreseen?.roster) return rosterObject(about, plan, foreseen.roster, hidden);
   const task = taskStep(plan);
   if (task !== undefined) return { ...about, steps: [named(task, about.documentDigest)], later: [] };
-  if (plan.kind === 'wait' && entryOf(plan.reason).unforeseen) return 'unknown';
   const steps = stepsOf(plan);
   const later = foreseen?.later ?? [];
   if (steps.length + later.length === 0) return isUnknown(plan) ? 'unknown' : undefined;

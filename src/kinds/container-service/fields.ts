@@ -17,6 +17,7 @@ import { shownEnvironment } from './environment.ts';
 import type { ServiceInputs } from './inputs.ts';
 import { removedFields } from './removed-fields.ts';
 import { storageField } from './storage.ts';
+import { defaultOfApi } from './template.ts';
 import { variableOrigins, withOrigin } from './variables.ts';
 
 export function patchFields(spec: ContainerServiceSpec, service: wire.Service | undefined): Field[] {
@@ -164,7 +165,7 @@ function createdResources(spec: ContainerServiceSpec): CreatedField & Pick<Field
   const field = resourcesField(spec, undefined);
   const { templateRef, resources } = spec;
   if (resources || !templateRef) return field;
-  return withOrigin({ ...field, desired: '(default of the API)' }, `ServiceTemplate ${templateRef.name}`);
+  return withOrigin({ ...field, desired: defaultOfApi }, `ServiceTemplate ${templateRef.name}`);
 }
 
 /** The digests to record once the object is as desired. They distinguish later drift from a change of the spec. */

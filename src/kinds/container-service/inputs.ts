@@ -35,10 +35,17 @@ export type VolumeView =
       readonly path: readonly (string | number)[];
     };
 
+export type TemplateField = 'image' | 'command' | 'resources' | 'httpPort' | 'sleepAfterMinutes';
+
 /** What a service is given by the template that it refers to. */
 export type TemplateView =
   | { readonly kind: 'none' }
-  | { readonly kind: 'usable'; readonly values: TemplateValues }
+  | {
+      readonly kind: 'usable';
+      readonly values: TemplateValues;
+      /** In a preview: `values` has them, and will not have them when the plan is done. */
+      readonly takenOut?: readonly TemplateField[];
+    }
   | {
       readonly kind: 'not-ready';
       readonly message: string;
@@ -61,6 +68,8 @@ export type TemplateState =
       readonly requiredEnvironment: readonly string[];
       /** Fields for which the template gives other values now. */
       readonly outdated: readonly string[];
+      /** Fields that it takes, in a preview, and which the template gives no more when the plan is done. */
+      readonly takenOut?: readonly TemplateField[];
       /** The template is not there any more: why. */
       readonly missing: string | undefined;
     };

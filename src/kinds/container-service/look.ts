@@ -48,7 +48,9 @@ export function serviceLook(view: ServiceView): ServiceLook {
   const service = observation.kind === 'present' ? observation.value : undefined;
   const { deleting } = view.object;
   const user = { key, spec: view.object.spec, specPath: ['spec'] };
-  const from: TemplateView = deleting ? { kind: 'none' } : templateView(fleet, user, account, snapshot);
+  const from: TemplateView = deleting
+    ? { kind: 'none' }
+    : templateView(fleet, user, account, snapshot, view.mode);
   const { spec, state: template, taken } = resolveTemplate(view.object.spec, record, from, service);
   const object = { ...view.object, spec };
   const { region, geography, resources } = spec;

@@ -71,13 +71,13 @@ import { act, lacksConsent, planReplacement, planServiceDeletion, serviceName } 
 import { holdForRemoved, isUnsetByReplacement } from './removed-fields.ts';
 import { revisionDrift, environmentRevisionDrift } from './revision-drift.ts';
 import { planShed } from './shedding.ts';
-import { templateObstacle, withAwaitedTemplate } from './template.ts';
+import { templateObstacle, withAwaitedTemplate, withTakenOut } from './template.ts';
 
 export function planService(inputs: ServiceInputs): Plan {
   return planLifecycle(inputs, {
     noun: 'service',
     create: () => planAbsent(inputs),
-    change: (service) => planPresent(inputs, service),
+    change: (service) => withTakenOut(inputs, service, planPresent(inputs, service)),
     remove: (service) => planServiceDeletion(inputs, service),
   });
 }
@@ -112,12 +112,12 @@ function planCreation(inputs: ServiceInputs, lost: readonly Difference[]): Plan 
   if (volume.kind === 'problem') {
     return holdFor(volume.reason, volume.message, { path: volume.path, differences: lost });
   }
-  const awaited = withAwaitedTemplate(inputs);
+  const obstacle = templateObstacle(inputs, undefined, lost);
+  const awaited = obstacle?.kind === 'hold' ? undefined : withAwaitedTemplate(inputs);
   if (awaited) {
     const step = creationStep(awaited.inputs, lost);
     return waitFor('TemplateNotReady', awaited.message, { steps: [step], differences: step.differences });
   }
-  const obstacle = templateObstacle(inputs, undefined, lost);
   if (obstacle) return obstacle;
   const step = creationStep(inputs, lost);
   const steps: [Step, ...Step[]] = [step];

@@ -18,7 +18,7 @@ import { sameValue } from '../../base/index.ts';
 import { holdFor, waitFor, type Difference, type Plan } from '../../engine/plan/index.ts';
 import type { ContainerServiceSpec, TemplateValues, ServiceState } from '../../resources/index.ts';
 import type { ObjectRecord } from '../../state/index.ts';
-import type { ServiceInputs, TemplateState, TemplateView } from './inputs.ts';
+import type { ServiceInputs, TemplateField, TemplateState, TemplateView } from './inputs.ts';
 
 export interface TemplateResolution {
   /** The spec of the service with what it takes filled in. */
@@ -28,7 +28,13 @@ export interface TemplateResolution {
   readonly state: TemplateState;
 }
 
-const fields = ['image', 'command', 'resources', 'httpPort', 'sleepAfterMinutes'] as const;
+export const templateFields = [
+  'image',
+  'command',
+  'resources',
+  'httpPort',
+  'sleepAfterMinutes',
+] as const satisfies readonly TemplateField[];
 
 export function resolveTemplate(
   spec: ContainerServiceSpec,
@@ -55,7 +61,7 @@ export function resolveTemplate(
   };
 }
 
-type Taking = Partial<Pick<ContainerServiceSpec, (typeof fields)[number]>>;
+type Taking = Partial<Pick<ContainerServiceSpec, TemplateField>>;
 
 /** `values`: what is taken of the template of this name. `view`: what it gives now. */
 export function takenState(
@@ -65,11 +71,16 @@ export function takenState(
   view: TemplateView,
 ): TemplateState {
   const now = view.kind === 'usable' ? view.values : undefined;
+  const gone = view.kind === 'usable' && values === now ? (view.takenOut ?? []) : [];
+  const takenOut = gone.filter((field) => spec[field] === undefined);
   return {
     kind: 'resolved',
     name,
+    ...(takenOut.length > 0 ? { takenOut } : {}),
     requiredEnvironment: values.requiredEnvironment,
-    outdated: now ? fields.filter((field) => spec[field] === undefined && differs(values, now, field)) : [],
+    outdated: now
+      ? templateFields.filter((field) => spec[field] === undefined && differs(values, now, field))
+      : [],
     missing: view.kind === 'problem' ? view.message : undefined,
   };
 }
@@ -92,7 +103,7 @@ function takenBefore(
 
 /** What a service or a template shows of the fields that a template gives; what it has none of is not given. */
 export function templateValues(
-  shown: Pick<wire.Service, (typeof fields)[number]>,
+  shown: Pick<wire.Service, TemplateField>,
   requiredEnvironment: readonly string[],
 ): TemplateValues {
   const { image, command, resources, httpPort, sleepAfterMinutes } = shown;
@@ -119,22 +130,54 @@ function given<Values extends object>(values: Values): Partial<Values> {
   ) as Partial<Values>;
 }
 
-function differs(left: TemplateValues, right: TemplateValues, field: (typeof fields)[number]): boolean {
+function differs(left: TemplateValues, right: TemplateValues, field: TemplateField): boolean {
   return !sameValue(left[field] ?? null, right[field] ?? null);
 }
 
-/** As if the template were there already, which the plan makes: only the resources that it will give are not known. */
+/** As if the template were already as the plan makes it: only the API's default for what it does not give is not known. */
 export function withAwaitedTemplate(
   inputs: ServiceInputs,
 ): { readonly inputs: ServiceInputs; readonly message: string } | undefined {
   const { template, object } = inputs;
-  if (template.kind !== 'not-ready' || !template.values) return undefined;
-  const spec = withTaken(object.spec, template.values);
-  return {
-    inputs: { ...inputs, object: { ...object, spec }, template: { kind: 'none' } },
-    message: template.message,
-  };
+  const { spec } = object;
+  if (template.kind === 'not-ready' && template.values) {
+    const { message, values } = template;
+    return { inputs: withoutTemplate(inputs, withTaken(spec, values)), message };
+  }
+  const message = awaitedDefaults(template);
+  if (template.kind !== 'resolved' || message === undefined) return undefined;
+  const unset = Object.fromEntries((template.takenOut ?? []).map((field) => [field, undefined]));
+  return { inputs: withoutTemplate(inputs, { ...spec, ...unset }), message };
 }
+
+function withoutTemplate(inputs: ServiceInputs, spec: ContainerServiceSpec): ServiceInputs {
+  return { ...inputs, object: { ...inputs.object, spec }, template: { kind: 'none' } };
+}
+
+/** Why it is not known what a template gives when the plan is done. */
+export function awaitedDefaults(template: TemplateState): string | undefined {
+  if (template.kind !== 'resolved' || !template.takenOut?.length) return undefined;
+  const { name, takenOut } = template;
+  return `ServiceTemplate ${name} gives no ${takenOut.join(', ')} any more, and the API's default is not known yet`;
+}
+
+/** The plan of a service that exists and follows a template, with what is taken out of that. */
+export function withTakenOut({ template }: ServiceInputs, service: wire.Service, plan: Plan): Plan {
+  const message = awaitedDefaults(template);
+  if (template.kind !== 'resolved' || message === undefined) return plan;
+  const unknown = (template.takenOut ?? []).map((path): Difference => {
+    return { path, desired: defaultOfApi, observed: service[path] ?? null, drift: false };
+  });
+  const differences = [...plan.differences, ...unknown];
+  if (plan.kind === 'wait') return { ...plan, differences };
+  const isKept = plan.kind === 'act' && plan.step.reason !== 'Replace';
+  if (plan.kind !== 'in-sync' && !isKept) return plan;
+  const steps = plan.kind === 'act' ? [plan.step, ...plan.later] : [];
+  return waitFor('TemplateNotReady', message, { steps, differences });
+}
+
+/** A value that shows only when the API has filled it in. */
+export const defaultOfApi = '(default of the API)';
 
 // ---- what stands in the way --------------------------------------------------------------------------
 

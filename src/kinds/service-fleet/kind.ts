@@ -1,7 +1,9 @@
 /** ServiceFleet: stands for nothing at the provider. It owns ContainerServices, by its roster. */
-import type { Plan } from '../../engine/plan/index.ts';
+import { waitFor, type Arrange, type Cost, type Plan } from '../../engine/plan/index.ts';
 import { defineKind } from '../../engine/index.ts';
+import { entryOf } from '../../reasons/index.ts';
 import { templateOutdated } from '../container-service/status.ts';
+import { awaitedDefaults } from '../container-service/template.ts';
 import { askedByFleet } from './asking.ts';
 import { ownedBy } from './children.ts';
 import { fleetCommand } from './commands.ts';
@@ -20,7 +22,21 @@ import type { FleetState } from './state.ts';
 import { availability, fleetHealth, observedFleet, rolledBack } from './status.ts';
 
 function plan(look: FleetLook): Plan {
-  return look.unread ?? (look.isPreview ? previewFleet(look) : planFleet(look));
+  if (look.unread) return look.unread;
+  if (!look.isPreview) return planFleet(look);
+  const shown = previewFleet(look);
+  const awaited = awaitedDefaults(look.template);
+  if (awaited === undefined || look.object.deleting || shown.kind === 'hold') return shown;
+  const isUnseen = shown.kind === 'wait' && entryOf(shown.reason).observed !== 'yes';
+  const isChange = shown.kind === 'arrange' && (shown.change ?? shown.recalls) !== undefined;
+  return isUnseen || isChange ? shown : waitFor('TemplateNotReady', awaited);
+}
+
+/** Nobody knows what replicas cost that follow their template. */
+function costOf(look: FleetLook, step: Arrange): Cost | undefined {
+  const cost = scaleCost(look, step);
+  if (awaitedDefaults(look.template) === undefined || look.object.deleting) return cost;
+  return { beforeMicros: 0n, afterMicros: 0n, unknown: [], ...cost, basis: 'unknown' };
 }
 
 export const serviceFleet = defineKind<ServiceFleetSpec, never, FleetLook, Measured, FleetState>({
@@ -38,7 +54,7 @@ export const serviceFleet = defineKind<ServiceFleetSpec, never, FleetLook, Measu
   previewed: (look, step) => {
     const owned = plannedReplicas(look, step);
     return {
-      cost: scaleCost(look, step),
+      cost: costOf(look, step),
       owned,
       ...(losesData(look, owned, step) ? { destroysData: true } : {}),
     };

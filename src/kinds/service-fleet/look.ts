@@ -142,7 +142,7 @@ function templateOf({ object: { spec }, key, fleet, ...view }: FleetView): Templ
   const { accountRef, template } = spec;
   const { handle } = accountOf({ ...view, fleet, key }, accountRef.name);
   const user = { key, spec: { ...template.spec, accountRef }, specPath: templatePath };
-  return templateView(fleet, user, handle, handle?.informer.current);
+  return templateView(fleet, user, handle, handle?.informer.current, view.mode);
 }
 
 /** A Secret or ConfigMap that a new revision needs, and nobody can give to its replicas. */

@@ -128,8 +128,10 @@ function waitForRevision(differences: readonly Difference[]): Plan {
   return waitFor('AwaitingObservation', message, { differences });
 }
 
+type FieldInputs = Pick<TemplateInputs, 'object' | 'record' | 'owner'>;
+
 /** What the document gave and gives no more, and the template still shows as it was given: it is to take its default again. */
-function takenOut(inputs: TemplateInputs, template: wire.Template): Field[] {
+export function takenOut(inputs: FieldInputs, template: wire.Template): Field[] {
   const { record, owner } = inputs;
   return templateFields(inputs, template).filter((field) => {
     const isAsGiven =
@@ -180,7 +182,7 @@ function given<Values extends object>(values: Values): Given<Values> {
   return Object.fromEntries(entries) as Given<Values>;
 }
 
-function templateFields(inputs: TemplateInputs, template: wire.Template | undefined): Field[] {
+function templateFields(inputs: FieldInputs, template: wire.Template | undefined): Field[] {
   const { object, owner, record } = inputs;
   const { spec } = object;
   const isAdopted = spec.adopt !== undefined;

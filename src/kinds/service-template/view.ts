@@ -12,7 +12,8 @@ import {
 } from '../../resources/index.ts';
 import type { ObjectRecord } from '../../state/index.ts';
 import type { TemplateView } from '../container-service/inputs.ts';
-import { templateValues } from '../container-service/template.ts';
+import { templateFields, templateValues } from '../container-service/template.ts';
+import { takenOut } from './plan.ts';
 
 /** What refers to a template. */
 export interface RefersToTemplate {
@@ -28,6 +29,7 @@ export function templateView(
   user: RefersToTemplate,
   handle: AccountHandle | undefined,
   snapshot: AccountSnapshot | undefined,
+  mode: 'manage' | 'preview' = 'manage',
 ): TemplateView {
   const name = user.spec.templateRef?.name;
   if (name === undefined) return { kind: 'none' };
@@ -39,7 +41,8 @@ export function templateView(
     return { kind: 'problem', reason: 'ReferenceNotFound', message, path };
   }
   if (template && template.deletionRequestedAt === undefined && fleet.specOf(template)) {
-    return ownTemplateView(fleet, user, template, snapshot, path);
+    const view = ownTemplateView(fleet, user, template, snapshot, path);
+    return mode === 'preview' ? withTakenOut(fleet, view, template, snapshot) : view;
   }
   return builtInView(fleet, { key: user.key, name }, handle, snapshot, path);
 }
@@ -73,6 +76,21 @@ function ownTemplateView(
   if (values.resources || service.resources || shown) return { kind: 'usable', values };
   const message = `ServiceTemplate ${name} is not there yet, and the API's default for its resources not known`;
   return { kind: 'not-ready', message, values };
+}
+
+/** What follows in the plan of a preview: the template gives these fields no more, and nobody knows the API's default for them. */
+function withTakenOut(
+  fleet: Fleet,
+  view: TemplateView,
+  record: ObjectRecord,
+  snapshot: AccountSnapshot | undefined,
+): TemplateView {
+  const shown = itemsOf(snapshot?.templates).get(record.externalId ?? '');
+  if (view.kind !== 'usable' || !shown) return view;
+  const object = fleet.planned(record, 'ServiceTemplate');
+  const names = new Set(takenOut({ object, record, owner: fleet.owner }, shown).map((field) => field.name));
+  const takenOutFields = templateFields.filter((field) => names.has(field));
+  return takenOutFields.length > 0 ? { ...view, takenOut: takenOutFields } : view;
 }
 
 function builtInView(

@@ -112,3 +112,59 @@ test('so is a service that refers to such a template from now on', async () => {
   expect(unclear).toMatchObject([{ kind: 'ContainerService', name: 'app', reason: 'TemplateNotReady' }]);
   expect(waitingCosts).toMatchObject([{ name: 'app', cost: unpriced }]);
 });
+
+const size = { gpuCount: 0, cpu: 2, memoryGb: 4 };
+const given = template({ resources: size, httpPort: 80 });
+const taken = [
+  { path: 'resources', desired: '(default of the API)', observed: size },
+  { path: 'httpPort', desired: '(default of the API)', observed: 80 },
+];
+const noSettled = { differences: taken, reason: 'TemplateNotReady' };
+
+test('what is taken out of a template is not known of the services that follow it', async () => {
+  const { write, command, planned, file } = await folderWith(given, app({ templateUpdates: 'Apply' }));
+  expect((await command(...applied)).code).toBe(0);
+  await write(template(), app({ templateUpdates: 'Apply' }));
+  const { changes, held, waitingCosts } = await planned();
+  expect(changes).toMatchObject([{ kind: 'ServiceTemplate', action: 'update' }]);
+  expect(held).toMatchObject([{ name: 'app', actions: [], ...noSettled }]);
+  expect(waitingCosts).toMatchObject([{ name: 'app', cost: unpriced }]);
+  expect((await command(...applied, '--max-cost-increase', '1000')).code).toBe(4);
+  expect((await command('plan', '--out', file)).stderr).toMatch(/not in .*ContainerService default\/app/);
+
+  await write(template(), app({ templateUpdates: 'Apply', image: 'ghcr.io/acme/own:1' }));
+  const both = await planned();
+  expect(both.changes[0]).toMatchObject({ name: 'app', action: 'update', differences: [{ path: 'image' }] });
+  expect([both.held, both.waitingCosts]).toMatchObject([[{ name: 'app', ...noSettled }], [{ name: 'app' }]]);
+});
+
+test('services that keep what they took, or give it themselves, are as they were', async () => {
+  const own = app({ templateUpdates: 'Apply', resources: size, httpPort: 80 });
+  for (const one of [app(), own]) {
+    const { write, command, planned } = await folderWith(given, one);
+    expect((await command(...applied)).code).toBe(0);
+    await write(template(), one, service('other', templated));
+    const { changes, held, unclear, waitingCosts } = await planned();
+    // What is made meanwhile takes what nobody knows yet.
+    expect(changes).toMatchObject([{ name: 'other', action: 'create', cost: unpriced }, { name: 'web' }]);
+    expect([held, unclear, waitingCosts]).toEqual([[], [], undefined]);
+  }
+});
+
+test('a fleet that follows such a template has no known price, whether something else of it changes or not', async () => {
+  const following = (spec: object = {}) =>
+    fleetOf('llm', {
+      ...spec,
+      template: { spec: { region: 'standard', templateRef: { name: 'web' }, templateUpdates: 'Apply' } },
+    });
+  const { write, command, planned, file } = await folderWith(given, following());
+  expect((await command(...applied)).code).toBe(0);
+  await write(template(), following());
+  const { unclear, waitingCosts } = await planned();
+  expect(unclear).toMatchObject([{ name: 'llm', reason: 'TemplateNotReady' }]);
+  expect(waitingCosts).toMatchObject([{ name: 'llm', cost: unpriced }]);
+  expect((await command('plan', '--out', file)).stderr).toMatch(/not in .*ServiceFleet default\/llm/);
+  await write(template(), following({ replicas: 1 }));
+  const { changes } = await planned();
+  expect(changes[0]).toMatchObject({ name: 'llm', action: 'scale', cost: unpriced });
+});

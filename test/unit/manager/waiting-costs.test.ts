@@ -74,6 +74,14 @@ test('what waits for an object that the plan leaves as it is may continue all th
   expect(stuck).toEqual([['web', 'VolumeNotReady', 70, 'observed']]);
 });
 
+test('what a wait brings about beside its steps has no known price, whatever they cost', () => {
+  const made = { ...costly, differences };
+  const both = [{ path: 'resources' }, { path: 'image' }];
+  expect(costsOf({ reason: 'TemplateNotReady', steps: [made], differences })).toBeUndefined();
+  const more = costsOf({ reason: 'TemplateNotReady', steps: [made], differences: both });
+  expect(more).toEqual([['web', 'TemplateNotReady', 0, 'unknown']]);
+});
+
 test('a replica that was never made, and leaves in the same plan, costs nothing', () => {
   const replica = objectKey('ContainerService', 'default', 'web');
   const wait = { kind: 'wait', reason: 'CapacityUnavailable', steps: [costly], differences: [] };

@@ -80,12 +80,17 @@ const builtIn = aTemplate({
   image: 'docker.io/pytorch:2.3',
 });
 
-function viewOf(fleet: Fleet, snapshot: AccountSnapshot, catalog?: wire.Catalog) {
+function viewOf(
+  fleet: Fleet,
+  snapshot: AccountSnapshot,
+  catalog?: wire.Catalog,
+  mode: 'manage' | 'preview' = 'manage',
+) {
   const handle = { catalog: { current: catalog } } as AccountHandle;
   const record = fleet.store.record(appKey);
   if (!record) throw new Error('there is no app');
   const { spec } = fleet.planned(record, 'ContainerService');
-  return templateView(fleet, { key: appKey, spec, specPath: ['spec'] }, handle, snapshot);
+  return templateView(fleet, { key: appKey, spec, specPath: ['spec'] }, handle, snapshot, mode);
 }
 
 describe('the template of a service', () => {
@@ -108,6 +113,20 @@ describe('the template of a service', () => {
     expect(viewOf(fleetOf([bare, pytorch()]), shows()).kind).toBe('not-ready');
     const own = app({ templateRef: { name: 'pytorch' }, resources });
     expect(viewOf(fleetOf([own, pytorch()]), shows()).kind).toBe('usable');
+  });
+
+  test('gives no more what its document gave, and gives no more, once a plan is done', () => {
+    const digest = (value: unknown) => owner.digestKey.digest(value);
+    const { resources: shown } = aTemplate();
+    const applied = { resources: digest(shown), httpPort: digest(8080), command: digest(['run']) };
+    const known = { [templateKey]: { externalId: templateId, applied } };
+    // Somebody else's port stays.
+    const snapshot = shows({ templates: read(aTemplate({ httpPort: 80, command: null })) });
+    const fleet = fleetOf([bare, pytorch()], known);
+    const values = { resources: shown, httpPort: 80 };
+    expect(viewOf(fleet, snapshot, undefined, 'preview')).toMatchObject({ values, takenOut: ['resources'] });
+    expect(viewOf(fleet, snapshot)).toMatchObject({ values });
+    expect(viewOf(fleet, snapshot)).not.toHaveProperty('takenOut');
   });
 
   // COVERAGE 67
