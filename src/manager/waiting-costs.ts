@@ -17,7 +17,7 @@
  */
 import type { DesiredSnapshot } from '../desired/index.ts';
 import type { PassResult } from '../engine/index.ts';
-import { weakest, type Cost, type Wait } from '../engine/plan/index.ts';
+import { isUnforeseen, weakest, type Cost, type Wait } from '../engine/plan/index.ts';
 import { entryOf, type Reason } from '../reasons/index.ts';
 import { parseObjectKey, traitsOf, type ManagedKind, type ObjectKey } from '../resources/index.ts';
 import { placeOf } from './plan-budgets.ts';
@@ -39,7 +39,7 @@ export function endsInPlan({ reason, steps: [first] }: Wait): boolean {
 
 /** What its steps do not bring about, of a wait after which more is known. */
 export function unforeseenOf(plan: Wait): Wait[] {
-  if (!entryOf(plan.reason).unforeseen) return [];
+  if (!isUnforeseen(plan)) return [];
   const paths = new Set(plan.steps.flatMap((step) => step.differences.map(({ path }) => path)));
   const differences = plan.differences.filter(({ path }) => !paths.has(path));
   return differences.length > 0 ? [{ ...plan, steps: [], differences }] : [];
@@ -59,7 +59,7 @@ export function waitingCosts(
       endsInPlan(plan) && !stuck.has(key)
         ? costBeside(plan)
         : plan.steps.length > 0
-          ? costOf([...plan.steps, ...follows])
+          ? (costOf([...plan.steps, ...follows]) ?? costBeside(plan))
           : costLater(key, plan, objects);
     return cost ? [{ ...parseObjectKey(key), reason: plan.reason, cost: changeCost(cost) }] : [];
   });

@@ -17,6 +17,7 @@ import { effectOf, type Effect } from '../actions/index.ts';
 import { referredKeys, type DesiredObject, type DesiredSnapshot } from '../desired/index.ts';
 import type { Foreseen, PassResult } from '../engine/index.ts';
 import {
+  isUnforeseen,
   clampedMicros,
   weakest,
   type Cost,
@@ -154,7 +155,7 @@ function plannedObject(
   const about = { key, documentDigest: documentDigest(object, hidden), before: beforeOf(record, foreseen) };
   if (removed)
     return leaves === undefined ? undefined : { ...about, steps: [named('leave', leaves)], later: [] };
-  if (plan.kind === 'wait' && entryOf(plan.reason).unforeseen) return 'unknown';
+  if (plan.kind === 'wait' && isUnforeseen(plan)) return 'unknown';
   if (foreseen?.roster) return rosterObject(about, plan, foreseen.roster, hidden);
   const task = taskStep(plan);
   if (task !== undefined) return { ...about, steps: [named(task, about.documentDigest)], later: [] };

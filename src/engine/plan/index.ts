@@ -195,3 +195,4 @@ export {
   type Step,
   type Wait,
 } from './types.ts';
+export { isUnforeseen } from './unforeseen.ts';

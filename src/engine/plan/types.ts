@@ -81,6 +81,8 @@ export interface Wait extends Outstanding {
   readonly failed?: ReasonOf<'held'>;
   /** The steps that would be taken without the wait. */
   readonly steps: readonly Step[];
+  /** Only of a preview: more follows, and it is not known what, nor what it costs. */
+  readonly unforeseen?: true;
   /** Of what waits for activities and nothing else: their ids, as far as they are shown. */
   readonly activities?: readonly (string | undefined)[];
 }

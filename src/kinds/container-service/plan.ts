@@ -116,6 +116,8 @@ function planCreation(inputs: ServiceInputs, lost: readonly Difference[]): Plan 
   const awaited = obstacle?.kind === 'hold' ? undefined : withAwaitedTemplate(inputs);
   if (awaited) {
     const step = creationStep(awaited.inputs, lost);
+    const gated = act(awaited.inputs, [step], step.differences, gates.creation);
+    if (gated.kind === 'hold') return gated;
     return waitFor('TemplateNotReady', awaited.message, { steps: [step], differences: step.differences });
   }
   if (obstacle) return obstacle;

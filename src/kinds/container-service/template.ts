@@ -16,7 +16,12 @@ import type { wire } from '../../api/index.ts';
 import { wholeResources } from '../../api/wire.ts';
 import { sameValue } from '../../base/index.ts';
 import { holdFor, waitFor, type Difference, type Plan } from '../../engine/plan/index.ts';
-import type { ContainerServiceSpec, TemplateValues, ServiceState } from '../../resources/index.ts';
+import {
+  annotations,
+  type ContainerServiceSpec,
+  type TemplateValues,
+  type ServiceState,
+} from '../../resources/index.ts';
 import type { ObjectRecord } from '../../state/index.ts';
 import type { ServiceInputs, TemplateField, TemplateState, TemplateView } from './inputs.ts';
 
@@ -162,14 +167,15 @@ export function awaitedDefaults(template: TemplateState): string | undefined {
 }
 
 /** The plan of a service that exists and follows a template, with what is taken out of that. */
-export function withTakenOut({ template }: ServiceInputs, service: wire.Service, plan: Plan): Plan {
+export function withTakenOut({ template, object }: ServiceInputs, service: wire.Service, plan: Plan): Plan {
   const message = awaitedDefaults(template);
-  if (template.kind !== 'resolved' || message === undefined) return plan;
+  const isPaused = object.annotations[annotations.paused] === 'true';
+  if (template.kind !== 'resolved' || message === undefined || isPaused) return plan;
   const unknown = (template.takenOut ?? []).map((path): Difference => {
     return { path, desired: defaultOfApi, observed: service[path] ?? null, drift: false };
   });
   const differences = [...plan.differences, ...unknown];
-  if (plan.kind === 'wait') return { ...plan, differences };
+  if (plan.kind === 'wait') return { ...plan, differences, unforeseen: true };
   const isKept = plan.kind === 'act' && plan.step.reason !== 'Replace';
   if (plan.kind !== 'in-sync' && !isKept) return plan;
   const steps = plan.kind === 'act' ? [plan.step, ...plan.later] : [];
@@ -191,19 +197,18 @@ export function templateObstacle(
   switch (template.kind) {
     case 'none':
       return undefined;
-    case 'not-ready':
-      return waitFor('TemplateNotReady', template.message, { differences });
+    case 'not-ready': {
+      const { requiredEnvironment = [] } = service ? {} : (template.values ?? {});
+      return (
+        lackingObstacle(inputs, requiredEnvironment, service, differences) ??
+        waitFor('TemplateNotReady', template.message, { differences })
+      );
+    }
     case 'problem':
       return holdFor(template.reason, template.message, { path: template.path, differences });
     case 'resolved': {
-      const lacking = lackingVariables(inputs, template.requiredEnvironment, service);
-      if (lacking.length > 0) {
-        return holdFor(
-          'MissingEnvironment',
-          `the template ${template.name} requires ${lacking.join(', ')}; add ${lacking.length > 1 ? 'them' : 'it'} to env`,
-          { path: ['spec', 'env'], differences },
-        );
-      }
+      const lacking = lackingObstacle(inputs, template.requiredEnvironment, service, differences);
+      if (lacking) return lacking;
       const absent = service
         ? undefined
         : (['image', 'resources'] as const).find((field) => object.spec[field] === undefined);
@@ -219,6 +224,19 @@ export function templateObstacle(
           );
     }
   }
+}
+
+function lackingObstacle(
+  inputs: ServiceInputs,
+  required: readonly string[],
+  service: wire.Service | undefined,
+  differences: readonly Difference[],
+): Plan | undefined {
+  const lacking = lackingVariables(inputs, required, service);
+  if (lacking.length === 0) return undefined;
+  const name = inputs.object.spec.templateRef?.name;
+  const message = `the template ${name} requires ${lacking.join(', ')}; add ${lacking.length > 1 ? 'them' : 'it'} to env`;
+  return holdFor('MissingEnvironment', message, { path: ['spec', 'env'], differences });
 }
 
 function lackingVariables(

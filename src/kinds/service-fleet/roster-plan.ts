@@ -4,6 +4,7 @@
  */
 import type { Arrange, Plan, RosterContent, RosterMoves, RosterPlan } from '../../engine/plan/index.ts';
 import type { OwnerRevision } from '../../state/index.ts';
+import { awaitedDefaults } from '../container-service/template.ts';
 import { wantedReplicas } from './counts.ts';
 import { inPhase } from './inputs.ts';
 import type { FleetLook } from './look.ts';
@@ -16,6 +17,8 @@ import type { FleetState, RosterEntry } from './state.ts';
 export function rosterPlan(look: FleetLook, plan: Plan): RosterPlan | undefined {
   const { object, replicas, nowMs, present } = look;
   if (look.unread || (look.problem && !object.deleting)) return undefined;
+  // A field is taken out of its template: what the replicas get is known only when that is done.
+  if (awaitedDefaults(look.template) !== undefined && !object.deleting) return undefined;
   const inputs = object.deleting ? look : revised(look);
   if ('kind' in inputs) return undefined;
   const arranged = plan.kind === 'arrange' ? plan : undefined;

@@ -5,6 +5,7 @@ import { byNamespace, referringOf } from '../../desired/index.ts';
 import type { AccountSnapshot } from '../../observed/index.ts';
 import { isBuiltIn, itemsOf, type AccountHandle, type Fleet } from '../../engine/index.ts';
 import {
+  annotations,
   objectKey,
   parseObjectKey,
   type ContainerServiceSpec,
@@ -88,6 +89,7 @@ function withTakenOut(
   const shown = itemsOf(snapshot?.templates).get(record.externalId ?? '');
   if (view.kind !== 'usable' || !shown) return view;
   const object = fleet.planned(record, 'ServiceTemplate');
+  if (object.annotations[annotations.paused] === 'true') return view;
   const names = new Set(takenOut({ object, record, owner: fleet.owner }, shown).map((field) => field.name));
   const takenOutFields = templateFields.filter((field) => names.has(field));
   return takenOutFields.length > 0 ? { ...view, takenOut: takenOutFields } : view;

@@ -167,4 +167,33 @@ test('a fleet that follows such a template has no known price, whether something
   await write(template(), following({ replicas: 1 }));
   const { changes } = await planned();
   expect(changes[0]).toMatchObject({ name: 'llm', action: 'scale', cost: unpriced });
+  expect((await command('plan', '--out', file)).stderr).toMatch(/not in .*ServiceFleet default\/llm/);
+});
+
+const paused = { annotations: { 'fleetkeeper.dev/paused': 'true' } };
+const pausedOne = (document: object) => {
+  const { metadata, ...rest } = document as { metadata: object };
+  return { ...rest, metadata: { ...metadata, ...paused } };
+};
+
+test('a template that is paused changes nothing of those that follow it', async () => {
+  const follower = app({ templateUpdates: 'Apply' });
+  const { write, command, planned } = await folderWith(given, follower);
+  expect((await command(...applied)).code).toBe(0);
+  await write(pausedOne(template()), follower);
+  const { held, waitingCosts } = await planned();
+  expect(held).toMatchObject([{ kind: 'ServiceTemplate', reason: 'Paused' }]);
+  expect(waitingCosts).toBeUndefined();
+  // A service that is paused does not follow, either.
+  await write(template(), pausedOne(follower));
+  expect((await planned()).waitingCosts).toBeUndefined();
+});
+
+test('a service that a new template keeps from being created is held in the plan', async () => {
+  const { planned, write } = await folderWith(template({ requiredEnvironment: ['TOKEN'] }), app());
+  const { changes, held } = await planned();
+  expect(changes).toMatchObject([{ kind: 'ServiceTemplate', action: 'create' }]);
+  expect(held).toMatchObject([{ name: 'app', reason: 'MissingEnvironment' }]);
+  await write(template(), pausedOne(app()));
+  expect((await planned()).held).toMatchObject([{ name: 'app', reason: 'Paused' }]);
 });

@@ -97,3 +97,16 @@ test('a replica that was never made, and leaves in the same plan, costs nothing'
   expect(costs([{ name: 'web', action: 'update' }])).toHaveLength(1);
   expect(costs([{ name: 'other', action: 'delete' }])).toHaveLength(1);
 });
+
+test('a step that waits for another reason counts as unknown if more follows of which nobody knows the price', () => {
+  const wait = {
+    reason: 'Protected',
+    steps: [free],
+    differences: [{ path: 'image' }, { path: 'resources' }],
+  };
+  const patch = { ...free, differences: [{ path: 'image' }] };
+  expect(costsOf({ ...wait, steps: [patch] })).toBeUndefined();
+  expect(costsOf({ ...wait, steps: [patch], unforeseen: true })).toEqual([
+    ['web', 'Protected', 0, 'unknown'],
+  ]);
+});

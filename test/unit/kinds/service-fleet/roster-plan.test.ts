@@ -13,7 +13,8 @@ const two = worldOf(
 );
 
 function rosterOf(more: object) {
-  const look = { ...inputsOf(two), name: 'llm', presentValues: new Sensitive({}), ...more };
+  const template = { kind: 'none' };
+  const look = { ...inputsOf(two), name: 'llm', template, presentValues: new Sensitive({}), ...more };
   return rosterPlan(look as unknown as FleetLook, inSync());
 }
 
