@@ -16,7 +16,7 @@
  */
 import { parseCommand, type CommandVerbs, type OperatorCommand } from '../resources/index.ts';
 import type { HandledCommand } from '../state/index.ts';
-import type { Arrange } from './plan/index.ts';
+import type { Arrange, Plan } from './plan/index.ts';
 
 export type CommandEffect =
   | { readonly result: 'Outdated'; readonly message: string }
@@ -69,6 +69,14 @@ export function planCommand(
     effect,
     handled: { command: given.text, result, message, ...(annotation === undefined ? {} : { annotation }) },
   };
+}
+
+/** For a preview: an edit that is carried out after the command is shown with it. The number that the command gives applies. */
+export function besideEdit(commanded: Arrange, plan: Plan): Arrange {
+  if (plan.kind !== 'arrange' || plan.change !== 'update') return commanded;
+  const paths = new Set(commanded.differences.map(({ path }) => path));
+  const others = plan.differences.filter(({ path }) => path !== 'replicas' && !paths.has(path));
+  return { ...commanded, change: plan.change, differences: [...commanded.differences, ...others] };
 }
 
 /** The annotation is still the one that was outdated when it was decided on. */

@@ -30,7 +30,7 @@ import { annotations, parseObjectKey, traitsOf, type ObjectKey, type OwnerGate }
 import type { ObjectRecord } from '../state/index.ts';
 import { handledToken, isReportedReady, type StatusInputs } from './status/index.ts';
 import type { AccountHandle } from './accounts.ts';
-import { isOutdated, planCommand } from './commands.ts';
+import { besideEdit, isOutdated, planCommand } from './commands.ts';
 import { giveUpAdvice, moveText } from './fleet/advice.ts';
 import type { DriftWatch } from './observation/drift-watch.ts';
 import type { AccountOfObject, AnyKind, AnyRemote, KindStatus } from './kind.ts';
@@ -160,8 +160,9 @@ export class Pass {
   plan(): Plan {
     this.#look = undefined;
     const commanded = this.#commanded();
-    if (commanded) return commanded;
+    if (commanded && this.#options.mode !== 'preview') return commanded;
     const plan = this.kind.plan(this.#currentLook());
+    if (commanded) return besideEdit(commanded, plan);
     invariant(
       plan.kind !== 'act' || this.kind.remote,
       `a ${this.kind.name} has no thing that it could change`,

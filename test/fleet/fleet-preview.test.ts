@@ -57,6 +57,24 @@ describe('a fleet whose document is removed while it removes replicas', () => {
   });
 });
 
+testInFolder('an edit beside a command', async () => {
+  const { fleet, edit } = await world({});
+  expect((await fleetkeeper(['retire', 'llm-0', ...fleet.flags])).code).toBe(0);
+  await edit({ template: larger });
+  const { plan } = await fleet.plan();
+  const [{ action, differences, replicas, cost }] = plan.changes;
+  const paths = differences.map(({ path }: Json) => path);
+  expect([action, paths]).toEqual([
+    'update',
+    ['replica 0', 'template', 'revision', 'template.image', 'template.resources'],
+  ]);
+  const named = replicas.map((each: Json) => `${each.action} ${each.name}`);
+  expect(named.sort()).toEqual(['delete llm-0', 'update llm-1', 'update llm-2']);
+  expect(cost.deltaMicros).toBeGreaterThan(0);
+  expect((await fleet.apply()).code).toBe(0);
+  expect((await fleet.plan()).plan.changes).toEqual([]);
+});
+
 testInFolder('replicas that are added once others have left', async () => {
   const update = { minReadySeconds: 0, maxSurge: 0, maxUnavailable: 1 };
   const { fleet, edit } = await world({ update, drain: { graceSeconds: 3600 } });

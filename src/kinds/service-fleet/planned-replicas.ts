@@ -30,6 +30,7 @@ export function plannedReplicas(look: FleetLook, plan: Arrange): OwnedChange[] {
   const differing = inPhase(look.replicas, 'wanted').flatMap((replica): OwnedChange[] => {
     const { entry, isMisplaced } = replica;
     const name = childName(look.name, entry.slot);
+    if (moved.some((other) => other.name === name)) return [];
     if (leaving.includes(replica)) return [{ name, action: 'delete' }];
     if (!isToChange(look, replica) && !isMisplaced) return [];
     const isReplaced = isMisplaced || mode === 'Replace';
