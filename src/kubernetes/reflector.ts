@@ -114,6 +114,10 @@ export class Reflector {
     return this.#options.scope?.namespace;
   }
 
+  get plural(): string {
+    return this.#options.type.plural;
+  }
+
   get resource(): string {
     return resourceName(this.#options.type);
   }

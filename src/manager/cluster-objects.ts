@@ -1,7 +1,8 @@
 /**
  * The source of a cluster, connected to the store. The objects themselves hold the state, so the store takes
  * in each snapshot before anybody decides on it. Snapshots are published in order. The store may have to read more for one: the
- * revisions of a fleet. While the API server does not answer that, the snapshot waits, and all that follow.
+ * revisions of a fleet. While the API server does not answer that, the snapshot waits, and all that follow. Of several namespaces, one in which
+ * they were never listed is not in the snapshots (desired/cluster/cluster-scopes.ts).
  */
 import { backoffMs, sleep, type Clock, type Random } from '../base/index.ts';
 import {

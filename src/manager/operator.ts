@@ -29,7 +29,13 @@ import {
 } from '../kubernetes/index.ts';
 import { defaultShortenedGrace, type PassResult, type StepPolicy } from '../engine/index.ts';
 import type { ObjectKey } from '../resources/index.ts';
-import { ClusterStore, openClusterIdentity, type ObjectRecord, type StateStore } from '../state/index.ts';
+import {
+  ClusterStore,
+  controllerRevisionType,
+  openClusterIdentity,
+  type ObjectRecord,
+  type StateStore,
+} from '../state/index.ts';
 import type { Logger, Metrics } from '../telemetry/index.ts';
 import type { EnvironmentAccount } from './account-keys.ts';
 import { ClusterEvents } from './cluster-events.ts';
@@ -299,6 +305,8 @@ export class Operator {
     const { clock, random, logger } = this.#options;
     const source = createClusterSource({
       ...this.#options,
+      // The store reads them with the fleets that have some.
+      alsoListed: [controllerRevisionType],
       onStatus: (key, facts) => {
         unusable.statusMoved(key);
         if (store.notice(storedObject(key, facts))) this.#manager?.recheck(key);

@@ -6,22 +6,32 @@
  * | a namespace of several                          | what is shown of it                              | in it, absence |
  * |-------------------------------------------------|--------------------------------------------------|----------------|
  * | each kind was listed, and no watch is silent    | all                                              | is removal     |
- * | a kind was never listed                         | nothing: half of a fleet would be misunderstood  | proves nothing |
+ * | a kind was never listed, or what a fleet needs  | nothing: half of a fleet would be misunderstood  | proves nothing |
  * | a watch has been silent for too long            | its last known state                             | proves nothing |
  *
  * Nobody waits for one that fails for some seconds while another one is read. It joins when it can be read. A list of the whole cluster, or
  * of the only namespace, is waited for without end.
  */
 import { sameValue, sleep, type Clock } from '../../base/index.ts';
-import type { Reflector } from '../../kubernetes/index.ts';
-import { resourceTypes, type ManagedKind } from '../../resources/index.ts';
 import type { Logger } from '../../telemetry/index.ts';
 import type { DesiredSnapshot, Problem } from '../source.ts';
 
+/** A reflector, or what else has to be listed (list-probe.ts). */
+export interface Listing {
+  readonly hasSynced: boolean;
+  /** The newest request has failed. */
+  readonly isFailing: boolean;
+  readonly problem: string | undefined;
+  /** Resolves with the first list, or when stopped. */
+  whenSynced(): Promise<void>;
+  relist(): Promise<void>;
+}
+
 export interface Watched {
-  readonly kind: ManagedKind;
+  /** Of the resource. */
+  readonly plural: string;
   readonly namespace: string | undefined;
-  readonly reflector: Reflector;
+  readonly listing: Listing;
 }
 
 export interface ClusterScopesOptions {
@@ -57,23 +67,23 @@ export class ClusterScopes {
 
   /** Resolves when everything that is waited for was listed once, or when stopped. */
   untilListed(): Promise<void> {
-    return this.#untilDone((reflector) => reflector.whenSynced());
+    return this.#untilDone((listing) => listing.whenSynced());
   }
 
   /** The same for lists that begin now. */
   relist(): Promise<void> {
-    return this.#untilDone((reflector) => reflector.relist());
+    return this.#untilDone((listing) => listing.relist());
   }
 
   /** Whether what was read in the namespace is shown. */
   isShown(namespace: string): boolean {
     const of = this.#namespaces.get(namespace) ?? [];
-    return !this.#areIndependent || of.every(({ reflector }) => reflector.hasSynced);
+    return !this.#areIndependent || of.every(({ listing }) => listing.hasSynced);
   }
 
   /** As of now. The set is the same one as long as nothing changes. A change is logged. */
   blindness(): Blindness {
-    const blind = this.watched.filter(({ reflector }) => !reflector.hasSynced || reflector.problem);
+    const blind = this.watched.filter(({ listing }) => !listing.hasSynced || listing.problem);
     const problems = blind.map(problemOf);
     if (!this.#areIndependent) return { problems, complete: blind.length === 0 };
     const unread = new Set(blind.flatMap(({ namespace }) => namespace ?? []));
@@ -85,12 +95,12 @@ export class ClusterScopes {
     return this.#namespaces.size > 1;
   }
 
-  async #untilDone(work: (reflector: Reflector) => Promise<void>): Promise<void> {
+  async #untilDone(work: (listing: Listing) => Promise<void>): Promise<void> {
     const { clock, signal } = this.#options;
     const open = new Set(this.watched);
     const all = Promise.all(
       this.watched.map(async (each) => {
-        await work(each.reflector);
+        await work(each.listing);
         open.delete(each);
       }),
     );
@@ -106,16 +116,14 @@ export class ClusterScopes {
   #isLeft(open: ReadonlySet<Watched>, waitedMs: number): boolean {
     const late = Map.groupBy(open, ({ namespace }) => namespace);
     if (late.size === this.#namespaces.size || waitedMs < failingMs) return false;
-    return (
-      waitedMs >= slowMs || [...late.values()].every((of) => of.some((each) => each.reflector.isFailing))
-    );
+    return waitedMs >= slowMs || [...late.values()].every((of) => of.some((each) => each.listing.isFailing));
   }
 
   #report(unread: ReadonlySet<string>, blind: readonly Watched[]): void {
     const { logger } = this.#options;
     for (const namespace of unread) {
       if (this.#unread.has(namespace)) continue;
-      const note = blind.find((each) => each.namespace === namespace)?.reflector.problem ?? 'no answer';
+      const note = blind.find((each) => each.namespace === namespace)?.listing.problem ?? 'no answer';
       logger.warn({ namespace, note, advice }, 'the namespace can not be read: its objects are left alone');
     }
     for (const namespace of this.#unread)
@@ -125,11 +133,10 @@ export class ClusterScopes {
 }
 
 /** A watch that was silent for too long may have missed changes. A kind that was not listed is unknown. */
-function problemOf({ kind, namespace, reflector }: Watched): Problem {
-  const { plural } = resourceTypes[kind];
-  const message = reflector.hasSynced
+function problemOf({ plural, namespace, listing }: Watched): Problem {
+  const message = listing.hasSynced
     ? 'the Kubernetes API has been silent about them for minutes; their last known state is used'
-    : `they could not be listed: ${reflector.problem ?? 'no answer'}; the objects of the namespace are left alone`;
+    : `they could not be listed: ${listing.problem ?? 'no answer'}; the objects of the namespace are left alone`;
   return {
     file: namespace === undefined ? plural : `${plural}/${namespace}`,
     line: undefined,

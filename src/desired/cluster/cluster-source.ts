@@ -22,7 +22,7 @@ import {
   type Random,
   type Timer,
 } from '../../base/index.ts';
-import { Reflector, type Change, type KubernetesApi } from '../../kubernetes/index.ts';
+import { Reflector, type Change, type KubernetesApi, type ResourceType } from '../../kubernetes/index.ts';
 import {
   managedKinds,
   objectKey,
@@ -34,8 +34,9 @@ import {
 import type { Logger, Metrics } from '../../telemetry/index.ts';
 import { ClusterData } from './cluster-data.ts';
 import { isEdit, readClusterObject } from './cluster-object.ts';
-import { ClusterScopes, type Blindness, type Watched } from './cluster-scopes.ts';
+import { ClusterScopes, type Blindness } from './cluster-scopes.ts';
 import { keptObject } from './kept-object.ts';
+import { ListProbe } from './list-probe.ts';
 import { DataUsers } from '../references.ts';
 import { ShardedEntries, type Shard } from './cluster-shard.ts';
 import { limits } from '../limits.ts';
@@ -49,6 +50,8 @@ export interface ClusterSourceOptions {
   /** Empty: all. */
   readonly namespaces: readonly string[];
   readonly shard: Shard | undefined;
+  /** What else has to be listed in a namespace before anything of it is shown, if several are read. Default: nothing. */
+  readonly alsoListed?: readonly ResourceType[];
   /** Only the status of an object changed. That makes no snapshot, but its facts show it already. */
   readonly onStatus?: (key: ObjectKey, facts: ClusterFacts) => void;
   /** `start` rejects with a `UserError` if not every kind was listed after this time. Undefined: it waits forever. */
@@ -78,6 +81,8 @@ export interface ClusterDesiredSource extends DesiredSource {
 class ClusterSource implements ClusterDesiredSource {
   readonly description: string;
   readonly #options: ClusterSourceOptions;
+  readonly reflectors: readonly Reflector[];
+  readonly #probes: readonly ListProbe[];
   readonly #scopes: ClusterScopes;
   readonly #data: ClusterData;
   readonly #stopping = new AbortController();
@@ -108,21 +113,26 @@ class ClusterSource implements ClusterDesiredSource {
     this.#entries = new ShardedEntries(options.shard);
     this.#data = new ClusterData({ api, clock, random, logger, onChange: () => this.#touch() });
     const scopes = namespaces.length === 0 ? [undefined] : namespaces;
-    const watched = managedKinds.flatMap((kind) => scopes.map((scope) => this.#watch(kind, scope)));
+    this.reflectors = managedKinds.flatMap((kind) => scopes.map((scope) => this.#watch(kind, scope)));
+    this.#probes = namespaces.length > 1 ? namespaces.flatMap((namespace) => this.#probesIn(namespace)) : [];
+    const watched = [
+      ...this.reflectors.map((listing) => ({
+        plural: listing.plural,
+        namespace: listing.namespace,
+        listing,
+      })),
+      ...this.#probes.map((listing) => ({ plural: listing.plural, namespace: listing.namespace, listing })),
+    ];
     this.#scopes = new ClusterScopes(watched, { clock, logger, signal: this.#stopping.signal });
-  }
-
-  get reflectors(): readonly Reflector[] {
-    return this.#scopes.watched.map(({ reflector }) => reflector);
   }
 
   async start(onChange: (snapshot: DesiredSnapshot) => void): Promise<DesiredSnapshot> {
     invariant(this.#state === 'new', 'a source is started once');
     this.#state = 'syncing';
     this.#onChange = onChange;
-    for (const { reflector } of this.#scopes.watched) {
-      reflector.start();
-      void reflector.whenSynced().then(() => this.#touch());
+    for (const each of [...this.reflectors, ...this.#probes]) {
+      each.start();
+      void each.whenSynced().then(() => this.#touch());
     }
     await this.#untilListed();
     await this.#untilRead(firstReadsMs, () => undefined);
@@ -146,7 +156,7 @@ class ClusterSource implements ClusterDesiredSource {
     this.#review?.cancel();
     this.#stopping.abort();
     this.#data.stop();
-    await Promise.all(this.#scopes.watched.map(({ reflector }) => reflector.stop()));
+    await Promise.all(this.reflectors.map((reflector) => reflector.stop()));
   }
 
   async #untilListed(): Promise<void> {
@@ -156,12 +166,12 @@ class ClusterSource implements ClusterDesiredSource {
       return;
     }
     const { watched } = this.#scopes;
-    const listed = Promise.all(watched.map(({ reflector }) => reflector.whenSynced()));
+    const listed = Promise.all(watched.map(({ listing }) => listing.whenSynced()));
     await Promise.race([listed, sleep(clock, giveUpAfterMs, this.#stopping.signal)]);
-    const missing = watched.find(({ reflector }) => !reflector.hasSynced);
+    const missing = watched.find(({ listing }) => !listing.hasSynced);
     if (!missing || this.#stopping.signal.aborted) return;
-    const { plural } = resourceTypes[missing.kind];
-    const why = missing.reflector.problem ?? 'no answer';
+    const { plural, listing } = missing;
+    const why = listing.problem ?? 'no answer';
     await this.stop();
     throw new UserError(
       `${plural} could not be listed in ${this.description} within ${giveUpAfterMs / 1000} s: ${why}`,
@@ -169,12 +179,18 @@ class ClusterSource implements ClusterDesiredSource {
     );
   }
 
-  #watch(kind: ManagedKind, namespace: string | undefined): Watched {
+  #probesIn(namespace: string): ListProbe[] {
+    const { api, clock, random, alsoListed = [] } = this.#options;
+    const { signal } = this.#stopping;
+    return alsoListed.map((type) => new ListProbe({ api, type, namespace, signal, clock, random }));
+  }
+
+  #watch(kind: ManagedKind, namespace: string | undefined): Reflector {
     const { api, clock, random, logger, metrics } = this.#options;
     const onChange = (change: Change) => this.#take(kind, change);
     const type = resourceTypes[kind];
     const scope = { namespace };
-    const reflector = new Reflector({
+    return new Reflector({
       api,
       type,
       scope,
@@ -185,7 +201,6 @@ class ClusterSource implements ClusterDesiredSource {
       onChange,
       keep: keptObject,
     });
-    return { kind, namespace, reflector };
   }
 
   #take(kind: ManagedKind, { kind: what, object }: Change): void {
