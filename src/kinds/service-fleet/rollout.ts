@@ -99,6 +99,7 @@ export function rolloutOf(inputs: FleetInputs): Rollout {
     ({ entry, protection }) => entry.phase === 'draining' && protection === 'yes',
   );
   const surgeAtMost = countOf(maxSurge, wanted.count, 'up');
+  const overlapAtMost = countOf(object.spec.drain.overlap ?? maxSurge, wanted.count, 'up');
   const needed = surgeNeeded(inputs, toUpdate, toReplace.length, record?.phase === 'RollingBack');
   const aimed = Math.max(record?.surge ?? 0, isStill ? 0 : needed);
   const step = stepsLeft(inputs);
@@ -111,7 +112,7 @@ export function rolloutOf(inputs: FleetInputs): Rollout {
   const available = running.filter(isReliable).length;
   return {
     target: wanted.count === 0 ? 0 : wanted.count + Math.max(surge, hasProbe(inputs) ? 1 : 0),
-    most: wanted.count + surgeAtMost + Math.min(overlap.length, surgeAtMost),
+    most: wanted.count + surgeAtMost + Math.min(overlap.length, overlapAtMost),
     surge,
     isToReplace,
     toReplace: step

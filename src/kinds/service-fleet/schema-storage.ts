@@ -47,6 +47,7 @@ interface Sized {
   readonly storage?: FleetStorage | undefined;
   readonly maxReplicas: number;
   readonly update: { readonly maxSurge: CountOrShare; readonly maxUnavailable: CountOrShare };
+  readonly drain: { readonly overlap?: CountOrShare | undefined };
 }
 
 export function isNone(count: CountOrShare): boolean {
@@ -84,6 +85,18 @@ export const volumeConstraints: readonly Constraint<Sized>[] = [
     message:
       'storage.perReplica needs maxSurge 0 and maxUnavailable of at least 1, because an additional replica would need a volume of its own',
     field: 'update',
+  },
+  {
+    holds: ({ storage, drain }) =>
+      !storage?.perReplica || drain.overlap === undefined || isNone(drain.overlap),
+    rule: `${withoutVolumes} || !has(self.drain) || !has(self.drain.overlap) || string(self.drain.overlap) in ['0', '0%']`,
+    schema: (errorMessage) =>
+      implication(hasVolumes, {
+        properties: { drain: { properties: { overlap: { enum: none, errorMessage } } } },
+      }),
+    message:
+      'storage.perReplica needs drain.overlap 0, because an additional replica would need a volume of its own',
+    field: 'drain',
   },
   {
     holds: ({ storage, maxReplicas }) => !storage?.perReplica || maxReplicas <= volumesAtMost,

@@ -259,6 +259,11 @@ const fleetFields = z.strictObject({
         .max(3600)
         .default(30)
         .describe('Seconds between leaving the endpoints and the removal.'),
+      overlap: countOrShare
+        .optional()
+        .describe(
+          'How many replicas that drain, and that somebody works in, others may be added beside; a share is rounded up. Default: as update.maxSurge.',
+        ),
     })
     .prefault({})
     .describe('How a replica leaves.'),

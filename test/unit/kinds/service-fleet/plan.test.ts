@@ -312,6 +312,28 @@ describe('scaling', () => {
   });
 });
 
+test.each([
+  ['as maxSurge', undefined, 2],
+  ['none', 0, 1],
+  ['two', 2, 3],
+  ['a share', '50%', 3],
+])(
+  'beside replicas that drain and are protected, others are added: drain.overlap %s',
+  (_what, overlap, added) => {
+    const draining = [1, 2].map((slot) => {
+      const replica = replicaIn('outdated', slot, { protection: 'yes', protector: 'the activity "epoch"' });
+      return Object.assign(replica, { entry: { ...replica.entry, phase: 'draining' } });
+    });
+    const drain = { graceSeconds: 0, ...(overlap === undefined ? {} : { overlap }) };
+    const spec = fleetSpec({ update: { mode: 'Replace', maxSurge: 1, maxUnavailable: 0 }, drain });
+    const spared = [replicaIn('updated', 0), ...draining];
+    const state: FleetState = { update: 2, rollout: rolloutTo(2, startMs, 1) };
+    const revisions = [old, { ...present, outcome: 'RollingOut' }] as const;
+    const plan = planOf(worldOf(spared, { spec, state, revisions }));
+    expect(slotsIn(plan, 'wanted').filter((slot) => slot > 2)).toHaveLength(added);
+  },
+);
+
 describe('draining', () => {
   const drainingSince = (since: number, protection: Replica['protection']) => {
     const replica = replicaIn('updated', 0, { protection, protector: 'the activity "epoch"' });

@@ -57,6 +57,7 @@ describe('a document with storage.perReplica', () => {
 
   test.each([
     ['its least form', {}],
+    ['without an overlap', { drain: { overlap: '0%' } }],
     ['shares', { update: { maxSurge: '0%', maxUnavailable: '25%' } }],
     ['other storage', { storage: { scratch: { volumeGb: 10 } }, update: {}, maxReplicas: undefined }],
   ])('is accepted: %s', (_case, spec) => {
@@ -76,6 +77,10 @@ describe('a document with storage.perReplica', () => {
   test.each([
     [{ update: {} }, surge],
     [{ update: { maxSurge: 1, maxUnavailable: 1 } }, surge],
+    [
+      { drain: { overlap: 1 } },
+      'spec.drain: storage.perReplica needs drain.overlap 0, because an additional replica would need a volume of its own',
+    ],
     [
       { maxReplicas: undefined },
       'spec.maxReplicas: storage.perReplica needs maxReplicas of at most 50, the volumes that an account may have (§8)',
