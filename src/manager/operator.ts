@@ -32,6 +32,7 @@ import type { ObjectKey } from '../resources/index.ts';
 import {
   ClusterStore,
   controllerRevisionType,
+  hasRevisions,
   openClusterIdentity,
   type ObjectRecord,
   type StateStore,
@@ -306,7 +307,7 @@ export class Operator {
     const source = createClusterSource({
       ...this.#options,
       // The store reads them with the fleets that have some.
-      alsoListed: [controllerRevisionType],
+      alsoListed: [{ type: controllerRevisionType, isNeededWith: hasRevisions }],
       onStatus: (key, facts) => {
         unusable.statusMoved(key);
         if (store.notice(storedObject(key, facts))) this.#manager?.recheck(key);

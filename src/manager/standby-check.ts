@@ -39,6 +39,8 @@ export interface StandbyCheckOptions {
 }
 
 const backoff = { firstMs: 2000, longestMs: 30_000 };
+/** So long a leader that reads nothing yet may begin to read. */
+const beginningMs = 120_000;
 const advice =
   'apply the definitions and the rights of this version (docs/how-to/upgrade-and-uninstall.md#upgrade-the-operator)';
 
@@ -61,6 +63,8 @@ export class StandbyCheck {
   readonly #lease: LeaseRecord;
   readonly #stopping = new AbortController();
   #problem: string | undefined = 'the kinds have not been listed yet';
+  /** Since when the leader was seen to read nothing. */
+  #emptySinceMs: number | undefined;
 
   constructor(options: StandbyCheckOptions) {
     this.#options = options;
@@ -138,11 +142,14 @@ export class StandbyCheck {
     } catch (error) {
       return { message: `the Lease can't be read: ${messageOf(error)}` };
     }
-    const untilMs = this.#lease.freeAtMs - this.#options.clock.monotonicMs();
+    const { clock } = this.#options;
+    const untilMs = this.#lease.freeAtMs - clock.monotonicMs();
     if (untilMs <= 0) return undefined;
-    const { holderReads: reads = [] } = this.#lease;
-    // Where it shows none, it has just begun, or is of a version that does not show them.
-    const mayReadAll = reads.length === 0 || reads.includes('*');
+    const { holderReads: reads = ['*'] } = this.#lease;
+    // It has just begun; or it never will, and nothing is lost with it.
+    this.#emptySinceMs = reads.length > 0 ? undefined : (this.#emptySinceMs ?? clock.monotonicMs());
+    const isBeginning = reads.length === 0 && clock.monotonicMs() - (this.#emptySinceMs ?? 0) < beginningMs;
+    const mayReadAll = isBeginning || reads.includes('*');
     const lost = partial.find(({ namespace = '' }) => mayReadAll || reads.includes(namespace));
     return lost?.problem === undefined ? undefined : { message: lost.problem, untilMs };
   }

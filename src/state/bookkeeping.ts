@@ -239,6 +239,12 @@ export function isWritten(attempted: Bookkeeping | undefined, status: unknown): 
   return attempted !== undefined && mergePatch(bookkeeping, attempted) === undefined;
 }
 
+/** Whether an object with this `status` can't be taken in without its revisions. */
+export function hasRevisions(status: unknown): boolean {
+  const bookkeeping = isMap(status) ? status['bookkeeping'] : undefined;
+  return isBookkeeping(bookkeeping) && (bookkeeping.revisions ?? []).length > 0;
+}
+
 /** Whether the bookkeeping in `status` has exactly this pin. */
 export function isPinIn(status: unknown, pin: IdentityPin | undefined): boolean {
   const bookkeeping = isMap(status) ? status['bookkeeping'] : undefined;

@@ -19,6 +19,7 @@ export * from './sqlite-store.ts';
 export * from './memory-store.ts';
 export * from './cluster-store.ts';
 export { controllerRevisionType } from './cluster-revisions.ts';
+export { hasRevisions } from './bookkeeping.ts';
 export { targetOf, type Noticed, type StoredObject } from './stored-object.ts';
 export * from './resolution-annotation.ts';
 export * from './cluster-identity.ts';

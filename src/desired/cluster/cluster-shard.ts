@@ -50,6 +50,11 @@ export class ShardedEntries {
     return this.#entries.get(key);
   }
 
+  /** Of all shards. */
+  all(): Iterable<readonly [ObjectKey, ClusterEntry]> {
+    return this.#entries;
+  }
+
   /** Undefined if it belongs to another shard. */
   shown(key: ObjectKey): ClusterEntry | undefined {
     const entry = this.#entries.get(key);

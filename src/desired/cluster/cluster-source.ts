@@ -50,8 +50,14 @@ export interface ClusterSourceOptions {
   /** Empty: all. */
   readonly namespaces: readonly string[];
   readonly shard: Shard | undefined;
-  /** What else has to be listed in a namespace before anything of it is shown, if several are read. Default: nothing. */
-  readonly alsoListed?: readonly ResourceType[];
+  /**
+   * What else has to be listed in a namespace before anything of it is shown, if several are read, and one of its objects needs that by its
+   * status. Default: nothing.
+   */
+  readonly alsoListed?: readonly {
+    readonly type: ResourceType;
+    readonly isNeededWith: (status: unknown) => boolean;
+  }[];
   /** Only the status of an object changed. That makes no snapshot, but its facts show it already. */
   readonly onStatus?: (key: ObjectKey, facts: ClusterFacts) => void;
   /** `start` rejects with a `UserError` if not every kind was listed after this time. Undefined: it waits forever. */
@@ -180,9 +186,21 @@ class ClusterSource implements ClusterDesiredSource {
   }
 
   #probesIn(namespace: string): ListProbe[] {
-    const { api, clock, random, alsoListed = [] } = this.#options;
-    const { signal } = this.#stopping;
-    return alsoListed.map((type) => new ListProbe({ api, type, namespace, signal, clock, random }));
+    const { api, clock, random, logger, alsoListed = [] } = this.#options;
+    const shared = { api, namespace, signal: this.#stopping.signal, clock, random, logger };
+    return alsoListed.map(({ type, isNeededWith }) => {
+      const isNeeded = () => this.#anyIn(namespace, isNeededWith);
+      return new ListProbe({ ...shared, type, isNeeded });
+    });
+  }
+
+  /** Whether the status of an object of the namespace is such. Waits for the first lists. */
+  async #anyIn(namespace: string, isSuch: (status: unknown) => boolean): Promise<boolean> {
+    const own = this.reflectors.filter((reflector) => reflector.namespace === namespace);
+    await Promise.all(own.map((reflector) => reflector.whenSynced()));
+    return [...this.#entries.all()].some(
+      ([key, { facts }]) => parseObjectKey(key).namespace === namespace && isSuch(facts.status),
+    );
   }
 
   #watch(kind: ManagedKind, namespace: string | undefined): Reflector {

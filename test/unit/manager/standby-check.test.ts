@@ -97,13 +97,21 @@ test.each([
 
 test.each([
   ['reads all namespaces', ['*']],
-  ['has just begun', []],
   ['does not show what it reads', undefined],
 ])('a leader that %s may read each of them', async (_what, reads) => {
   const world = new World();
   world.reads = reads;
   world.refused['prod'] = ['servicefleets'];
   expect(await world.problemAfter(world.begin(), 600_000)).toMatch(/in the namespace prod/);
+});
+
+test('so may one that has just begun, but none that never reads anything', async () => {
+  const world = new World();
+  world.reads = [];
+  world.refused['prod'] = ['servicefleets'];
+  const check = world.begin();
+  expect(await world.problemAfter(check, 60_000)).toMatch(/in the namespace prod/);
+  expect(await world.problemAfter(check, 120_000)).toBeUndefined();
 });
 
 test('while nobody leads, one namespace that can be read is enough', async () => {
