@@ -71,11 +71,12 @@ export function planCommand(
   };
 }
 
-/** For a preview: an edit that is carried out after the command is shown with it. The number that the command gives applies. */
+/** For a preview: what `plan`, the plan after the command, changes is shown with it. What the command itself decides is its own. */
 export function besideEdit(commanded: Arrange, plan: Plan): Arrange {
-  if (plan.kind !== 'arrange' || plan.change !== 'update') return commanded;
+  if (plan.kind !== 'arrange' || (plan.change !== 'update' && plan.change !== 'scale')) return commanded;
   const paths = new Set(commanded.differences.map(({ path }) => path));
-  const others = plan.differences.filter(({ path }) => path !== 'replicas' && !paths.has(path));
+  const others = plan.differences.filter(({ path }) => !paths.has(path));
+  if (others.length === 0) return commanded;
   return { ...commanded, change: plan.change, differences: [...commanded.differences, ...others] };
 }
 

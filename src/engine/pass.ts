@@ -161,7 +161,9 @@ export class Pass {
     this.#look = undefined;
     const commanded = this.#commanded();
     if (commanded && this.#options.mode !== 'preview') return commanded;
-    const plan = this.kind.plan(this.#currentLook());
+    const view = this.#observer.view();
+    const after = commanded && this.kind.look({ ...view, record: { ...view.record, kind: commanded.state } });
+    const plan = this.kind.plan(commanded ? after : this.#currentLook());
     if (commanded) return besideEdit(commanded, plan);
     invariant(
       plan.kind !== 'act' || this.kind.remote,

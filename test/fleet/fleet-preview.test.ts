@@ -75,6 +75,33 @@ testInFolder('an edit beside a command', async () => {
   expect((await fleet.plan()).plan.changes).toEqual([]);
 });
 
+testInFolder('another number beside a command', async () => {
+  const { plane, fleet, edit } = await world({});
+  expect((await fleetkeeper(['retire', 'llm-0', ...fleet.flags])).code).toBe(0);
+  await edit({ replicas: 5 });
+  const { plan } = await fleet.plan();
+  const [{ action, differences, replicas }] = plan.changes;
+  expect([action, differences]).toMatchObject([
+    'scale',
+    [{ path: 'replica 0' }, { path: 'replicas', desired: 5, observed: 3 }],
+  ]);
+  const named = replicas.map((each: Json) => `${each.action} ${each.name}`);
+  expect(named.sort()).toEqual(['create llm-3', 'create llm-4', 'delete llm-0']);
+  expect((await fleet.apply()).code).toBe(0);
+  expect((await plane.account()).services).toHaveLength(5);
+});
+
+testInFolder('nothing of a rollout that a command is about to stop', async () => {
+  const { fleet, edit } = await world({});
+  const update = { minReadySeconds: 0, steps: [{ replicas: 1 }, { pause: {} }] };
+  await edit({ update, template: larger });
+  expect((await fleet.apply('--timeout', '20s')).code).toBe(1);
+  expect((await fleetkeeper(['rollout', 'freeze', 'llm', ...fleet.flags])).code).toBe(0);
+  const { plan, code } = await fleet.plan('--max-cost-increase', '0');
+  expect(plan.changes[0].differences.map(({ path }: Json) => path)).toEqual(['rollout']);
+  expect(code).toBe(2);
+});
+
 testInFolder('replicas that are added once others have left', async () => {
   const update = { minReadySeconds: 0, maxSurge: 0, maxUnavailable: 1 };
   const { fleet, edit } = await world({ update, drain: { graceSeconds: 3600 } });

@@ -22,7 +22,8 @@ export function plannedReplicas(look: FleetLook, plan: Arrange): OwnedChange[] {
   });
   // Of a command, and of a number that waits, no replica is chosen yet.
   const isChosen = roster.some(({ slot, phase }) => before.get(slot)?.phase !== phase);
-  if (plan.change === 'scale' && !isChosen) return [...removedWith(look, plan), ...addedWith(look, plan)];
+  if (plan.change === 'scale' && (!isChosen || plan.handled))
+    return [...moved, ...removedWith(look, plan), ...addedWith(look, plan)];
   if (plan.change !== 'update') return moved;
   // The revision that they are to have may be made by this plan.
   const { mode } = look.object.spec.update;

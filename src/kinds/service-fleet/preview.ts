@@ -35,8 +35,11 @@ export function previewFleet(look: FleetInputs): Plan {
   const change = plan.kind === 'arrange' ? plan.change : undefined;
   if ('kind' in inputs || change === 'create' || change === 'update') return plan;
   const shown = restOfRollout(inputs) ?? scaleIn(inputs);
-  if (shown || change !== undefined) return shown ?? plan;
-  return (plan.kind === 'arrange' ? scaleOut(inputs, plan) : undefined) ?? laterScaleOut(inputs) ?? plan;
+  if (shown) return shown;
+  if (plan.kind === 'wait') return laterScaleOut(inputs) ?? plan;
+  return change === undefined
+    ? (scaleOut(inputs, plan) ?? laterScaleOut(inputs) ?? plan)
+    : scaledOut(inputs, plan);
 }
 
 function isRecall(plan: Plan): boolean {
@@ -96,6 +99,15 @@ function scaleIn(inputs: FleetInputs): Arrange | undefined {
   const surplus = Math.max(0, observed - wanted.count);
   const leaving = removable(inputs).slice(0, surplus);
   return leaving.length === 0 ? undefined : drained(inputs, leaving, { surplus, observed, change: 'scale' });
+}
+
+/** Those that only take the place of others are no change of the number. */
+function scaledOut(inputs: FleetInputs, plan: Arrange): Arrange {
+  const { wanted } = inputs;
+  const number = numberShown(inputs);
+  if (plan.reason !== 'ScalingOut') return plan;
+  if (number === wanted.count) return { ...plan, change: undefined, differences: [] };
+  return { ...plan, differences: [countDifference(wanted, number)] };
 }
 
 /** After the step, which may end what is left of a replica. */
