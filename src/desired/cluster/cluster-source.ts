@@ -198,9 +198,9 @@ class ClusterSource implements ClusterDesiredSource {
   async #anyIn(namespace: string, isSuch: (status: unknown) => boolean): Promise<boolean> {
     const own = this.reflectors.filter((reflector) => reflector.namespace === namespace);
     await Promise.all(own.map((reflector) => reflector.whenSynced()));
-    return [...this.#entries.all()].some(
-      ([key, { facts }]) => parseObjectKey(key).namespace === namespace && isSuch(facts.status),
-    );
+    for (const [key, { facts }] of this.#entries.all())
+      if (parseObjectKey(key).namespace === namespace && isSuch(facts.status)) return true;
+    return false;
   }
 
   #watch(kind: ManagedKind, namespace: string | undefined): Reflector {

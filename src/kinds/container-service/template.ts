@@ -200,14 +200,18 @@ export function templateObstacle(
     case 'not-ready': {
       const { requiredEnvironment = [] } = service ? {} : (template.values ?? {});
       return (
-        lackingObstacle(inputs, requiredEnvironment, service, differences) ??
-        waitFor('TemplateNotReady', template.message, { differences })
+        lackingObstacle(
+          inputs,
+          { name: object.spec.templateRef?.name, requiredEnvironment },
+          service,
+          differences,
+        ) ?? waitFor('TemplateNotReady', template.message, { differences })
       );
     }
     case 'problem':
       return holdFor(template.reason, template.message, { path: template.path, differences });
     case 'resolved': {
-      const lacking = lackingObstacle(inputs, template.requiredEnvironment, service, differences);
+      const lacking = lackingObstacle(inputs, template, service, differences);
       if (lacking) return lacking;
       const absent = service
         ? undefined
@@ -228,13 +232,15 @@ export function templateObstacle(
 
 function lackingObstacle(
   inputs: ServiceInputs,
-  required: readonly string[],
+  {
+    name,
+    requiredEnvironment,
+  }: { readonly name: string | undefined; readonly requiredEnvironment: readonly string[] },
   service: wire.Service | undefined,
   differences: readonly Difference[],
 ): Plan | undefined {
-  const lacking = lackingVariables(inputs, required, service);
+  const lacking = lackingVariables(inputs, requiredEnvironment, service);
   if (lacking.length === 0) return undefined;
-  const name = inputs.object.spec.templateRef?.name;
   const message = `the template ${name} requires ${lacking.join(', ')}; add ${lacking.length > 1 ? 'them' : 'it'} to env`;
   return holdFor('MissingEnvironment', message, { path: ['spec', 'env'], differences });
 }

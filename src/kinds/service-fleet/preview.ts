@@ -10,6 +10,7 @@
  * | begins a rollout, or is created                    | as it is                                                       |
  * | has replicas that differ, and get their turn later | the rest of the rollout, with another number                   |
  * | has too many replicas                              | all that leave, whatever they wait for                         |
+ * | adds replicas that take the place of others        | no other number                                                |
  * | has too few, and its step shows nothing, or waits  | those that are added, once there is room for them              |
  *
  * What a rollout or a move back has added for a while leaves with it, and what takes the place of a replica comes with it: neither is
@@ -61,7 +62,8 @@ function removal(inputs: FleetInputs): Arrange | undefined {
   const leaving = isLeft
     ? inNewPhase(wanted, 'retiring', nowMs)
     : inNewPhase(victims(wanted), 'draining', nowMs, 'scale', 'its document was removed');
-  const message = `${isLeft ? 'left at the provider' : 'draining'}: ${slotsText(wanted)}`;
+  const what = wanted.length > 0 ? slotsText(wanted) : 'volumes that no replica has';
+  const message = `${isLeft ? 'left at the provider' : 'to be deleted'}: ${what}`;
   const change = isLeft ? 'leave' : 'delete';
   const rest = isLeft ? { ...retiredWith(inputs, leaving), left: true as const } : volumes ? { volumes } : {};
   return arrange(inputs, leaving, { reason: 'ScalingIn', change, differences, message }, rest);
