@@ -1,5 +1,5 @@
 /** The page of a cluster: a process of its own, that only reads. What it shows, what it does not know, and who sees which namespace. */
-import { expect, test } from 'vitest';
+import { expect } from 'vitest';
 import { resourceTypes } from '../../src/resources/index.ts';
 import { allowedBy, describeCall, grantsOf, unusedRights, type Call } from '../support/manifests/access.ts';
 import { applyRoles, rolesAmong } from '../support/manifests/apply.ts';
@@ -22,9 +22,8 @@ import {
   temporaryFolder,
   type Program,
 } from '../support/processes/processes.ts';
-import { serverOf, withoutFaults } from '../support/processes/operator.ts';
+import { serverOf, testWithServer } from '../support/processes/operator.ts';
 import { fleetOf } from '../support/processes/replicas.ts';
-import { isSimulated } from '../support/world.ts';
 
 interface World {
   readonly plane: ControlPlane;
@@ -32,9 +31,6 @@ interface World {
   readonly operator: Program;
   readonly folder: string;
 }
-
-/** A real API server can't be asked to fail, and has no journal of its requests. */
-const testWithServer = withoutFaults && !isSimulated ? test.skip : testInCluster;
 
 const secret = 'literal-value-of-env';
 const env = [{ name: 'A', value: secret }];

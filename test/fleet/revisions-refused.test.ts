@@ -2,14 +2,10 @@
 import { expect } from 'vitest';
 import { ClusterFleet } from '../support/processes/cluster-fleet.ts';
 import { ControlPlane, isMutation } from '../support/processes/control-plane.ts';
-import { account, createFleet, service, testInCluster, type Json } from '../support/processes/fleet.ts';
-import { serverOf, withoutFaults } from '../support/processes/operator.ts';
+import { account, createFleet, service, type Json } from '../support/processes/fleet.ts';
+import { serverOf, testWithServer } from '../support/processes/operator.ts';
 import { eventually, temporaryFolder } from '../support/processes/processes.ts';
 import { fleetOf } from '../support/processes/replicas.ts';
-import { isSimulated } from '../support/world.ts';
-
-/** A real API server can't be asked to fail. */
-const testWithServer = withoutFaults && !isSimulated ? testInCluster.skip : testInCluster;
 
 const inLab = (document: object): object => {
   const { metadata } = document as { readonly metadata: object };

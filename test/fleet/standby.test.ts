@@ -1,14 +1,10 @@
 /** A leader that can't list a kind does nothing. So a replica that could not is not ready, and a leader that does nothing is seen in its metrics. */
-import { expect, test } from 'vitest';
+import { expect } from 'vitest';
 import { ClusterFleet } from '../support/processes/cluster-fleet.ts';
 import { ControlPlane } from '../support/processes/control-plane.ts';
-import { account, createFleet, service, testInCluster } from '../support/processes/fleet.ts';
-import { conditionOf, objectOf, replica, serverOf, withoutFaults } from '../support/processes/operator.ts';
+import { account, createFleet, service } from '../support/processes/fleet.ts';
+import { conditionOf, objectOf, replica, serverOf, testWithServer } from '../support/processes/operator.ts';
 import { eventually, fetch, sleep, temporaryFolder } from '../support/processes/processes.ts';
-import { isSimulated } from '../support/world.ts';
-
-/** A real API server can't be asked to fail. */
-const testWithServer = withoutFaults && !isSimulated ? test.skip : testInCluster;
 
 const newKind = { resource: 'servicefleets', verbs: ['list'] } as const;
 

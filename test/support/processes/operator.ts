@@ -1,5 +1,5 @@
 /** What tests of the operator look at beside a fleet: its Lease, its Events, what it told its log, and who sent what. */
-import { onTestFinished } from 'vitest';
+import { onTestFinished, test } from 'vitest';
 import type { KubernetesObject, ResourceType } from '../../../src/kubernetes/index.ts';
 import { resourceTypes, type ManagedKind } from '../../../src/resources/index.ts';
 import type { KubernetesServer } from '../kubernetes/server.ts';
@@ -11,9 +11,10 @@ import {
   type ControlPlaneFlags,
   type RecordedRequest,
 } from './control-plane.ts';
-import { account, type Json } from './fleet.ts';
+import { account, testInCluster, type Json } from './fleet.ts';
 import { launch, type Program, eventually, temporaryFolder } from './processes.ts';
 import { realCluster } from './real-cluster.ts';
+import { isSimulated } from '../world.ts';
 
 const coordination: ResourceType = {
   group: 'coordination.k8s.io',
@@ -53,6 +54,9 @@ export const jobs: ResourceType = {
 
 /** A real API server can't be asked to fail, and has no journal of its requests. */
 export const withoutFaults = (await realCluster()) !== undefined;
+
+/** In a cluster that can be asked to fail, and has a journal of its requests. */
+export const testWithServer = withoutFaults && !isSimulated ? test.skip : testInCluster;
 
 if (withoutFaults) {
   process.stderr.write('tests that make the API server fail are NOT run: a real one can not be asked to\n');
