@@ -21,7 +21,8 @@ export const heldByOthers = {
     observed: 'yes',
     recheckMs: 5000,
     see: 'how-to/ci.md#plan-files',
-    meaning: 'A plan file is carried out, and what the object needs now is not in it, so it is not done.',
+    meaning:
+      'What the object needs now is not in the plan file that is carried out; or `apply` would remove something that its plan did not show.',
     remedy: 'Make a new plan, review it, and apply it.',
   },
   // Ownership.

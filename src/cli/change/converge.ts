@@ -1,7 +1,7 @@
 /** The manager, for as long as it takes until every object is Ready or gone. */
 import { messageOf } from '../../base/index.ts';
 import type { DesiredSource } from '../../desired/index.ts';
-import { oneShotGrace, type PassResult, type StepPolicy } from '../../engine/index.ts';
+import { oneShotGrace, type PassResult, type StepGuard, type StepPolicy } from '../../engine/index.ts';
 import type { ObjectKey } from '../../resources/index.ts';
 import { Manager } from '../../manager/index.ts';
 import type { PlanGuard } from '../../plan-file/index.ts';
@@ -18,6 +18,7 @@ import { openProgress, type ProgressScreen } from '../progress/screen.ts';
 import { identity } from '../progress/view.ts';
 import { environmentAccount } from '../source.ts';
 import { countingGuard, forgetCounted } from './counted.ts';
+import { firstRefusal } from './first-refusal.ts';
 import type { OneShotFlags } from './one-shot.ts';
 import { recordsIn, type PartOfFleet, type Records } from './part-of-fleet.ts';
 import { words, type OneShotCommand } from './words.ts';
@@ -34,6 +35,8 @@ export interface Converged {
   readonly stableMs?: number | undefined;
   /** Only what it lets pass is done, and every wait is awaited. */
   readonly guard?: PlanGuard | undefined;
+  /** What somebody has agreed to. */
+  readonly consent?: StepGuard | undefined;
   readonly onPass?: (key: ObjectKey, result: PassResult) => void;
   /** The records that the end was concluded from. What passes find while all is being stopped is not among them. */
   readonly onFinished?: (records: readonly ObjectRecord[]) => void;
@@ -99,7 +102,7 @@ export async function converge(
 function managerOptions(
   context: Context,
   flags: OneShotFlags,
-  { command, source, store, part, policy, allowMassChange = false, guard }: Converged,
+  { command, source, store, part, policy, allowMassChange = false, guard, consent }: Converged,
   screen: ProgressScreen,
 ) {
   const { clock, random, ports } = context;
@@ -120,7 +123,7 @@ function managerOptions(
     policy,
     mode: 'manage' as const,
     isOneShot: true,
-    guard: guard ?? (part && countingGuard(() => part.counted, store)),
+    guard: guard ?? firstRefusal(part && countingGuard(() => part.counted, store), consent),
     ...(part ? { isSelected: (key: ObjectKey) => part.has(key) || part.counted.has(key) } : {}),
     // No limit applies to what somebody agreed to lose.
     ...(command === 'destroy' ? { allowRemovals: true } : {}),

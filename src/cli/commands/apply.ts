@@ -1,5 +1,6 @@
 import type { Command } from 'commander';
 import { UserError } from '../../base/index.ts';
+import { applyConsent } from '../change/apply-consent.ts';
 import { converge, stalledIn } from '../change/converge.ts';
 import { agreed, inLockedFolder, planned, withOpenState, type LockedFolder } from '../change/one-shot.ts';
 import { recordsIn, type Records } from '../change/part-of-fleet.ts';
@@ -107,7 +108,21 @@ async function apply(folder: LockedFolder, flags: ApplyFlags): Promise<number> {
     const { part } = observed;
     const { allowMassChange, stable: stableMs } = flags;
     const policy = await policyOf(context, observed);
-    const how = { command: 'apply', source, store, part, policy, allowMassChange, stableMs } as const;
+    const consent = applyConsent({
+      plan: observed.plan,
+      store: folder.preview,
+      isCostLimited: flags.maxCostIncrease !== undefined,
+    });
+    const how = {
+      command: 'apply',
+      source,
+      store,
+      part,
+      policy,
+      allowMassChange,
+      stableMs,
+      consent,
+    } as const;
     const records = recordsIn(part, store);
     const missing = (await converge(context, flags, how)) ?? unsettledIn(records);
     printResult(context, flags.output, records.records());
