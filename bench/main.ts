@@ -1,5 +1,5 @@
 /**
- * The benchmarks B1 to B14, one after the other.
+ * The benchmarks B1 to B15, one after the other.
  *
  *     npm run bench -- [--only B1,B9] [--repetitions 5] [--quick] [--gate] [--json FILE] [--baseline FILE]
  *

@@ -1,4 +1,4 @@
-/** One of the benchmarks B1 to B14. A file `bench/b<number>-….ts` exports it, and nothing else; `npm run bench` finds it there. */
+/** One of the benchmarks B1 to B15. A file `bench/b<number>-….ts` exports it, and nothing else; `npm run bench` finds it there. */
 import type { Row } from './report.ts';
 
 export interface BenchmarkOptions {

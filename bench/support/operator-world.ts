@@ -1,5 +1,5 @@
 /** A cluster with many services of one account, before a control plane: an API server, a control plane and an operator, each a process. */
-import { fork, type ChildProcess } from 'node:child_process';
+import type { ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtemp, readFile, readdir, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -9,10 +9,16 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { parse, stringify } from 'yaml';
 import { systemClock } from '../../src/base/index.ts';
 import { connect } from '../../src/kubernetes/connect.ts';
-import type { KubernetesApi, KubernetesObject, ResourceType } from '../../src/kubernetes/index.ts';
-import { resourceTypes } from '../../src/resources/index.ts';
+import {
+  KubernetesError,
+  type KubernetesApi,
+  type KubernetesObject,
+  type ResourceType,
+} from '../../src/kubernetes/index.ts';
+import { managedKinds, resourceTypes } from '../../src/resources/index.ts';
 import { createMetrics } from '../../src/telemetry/index.ts';
-import type { Asked } from './kubernetes-server.ts';
+import { apiServerOfTests, type ApiServer } from './api-server.ts';
+import type { Asked } from './asked.ts';
 import { addressIn, cpuSecondsOf, linesOf, peakBytesOf, start } from './program.ts';
 
 const namespace = 'default';
@@ -41,6 +47,8 @@ export interface OperatorWorldOptions {
   readonly pollSeconds: number;
   /** Of the operator. */
   readonly nodeFlags: readonly string[];
+  /** It ends with the world. By default that of the tests. */
+  readonly server?: ApiServer | undefined;
 }
 
 /** What the control plane was asked for since the last question. */
@@ -57,10 +65,9 @@ interface Conditions {
 export class OperatorWorld {
   readonly #options: OperatorWorldOptions;
   readonly #folder: string;
-  readonly #server: ChildProcess;
+  readonly #server: ApiServer;
   readonly #plane: ChildProcess;
   readonly #adminUrl: string;
-  readonly #kubeconfig: string;
   readonly #api: KubernetesApi;
   /** Of this process, since the last question. */
   #edits = 0;
@@ -76,11 +83,10 @@ export class OperatorWorld {
     const lines = linesOf(plane);
     const url = await addressIn(lines, /^listening on (.*)$/);
     const adminUrl = await addressIn(lines, /^admin on (.*)$/);
-    const server = fork(path.join(import.meta.dirname, 'kubernetes-server.ts'), [folder]);
-    process.once('exit', () => server.kill('SIGKILL'));
-    const [kubeconfig] = (await once(server, 'message')) as [string];
+    const server = options.server ?? (await apiServerOfTests(folder));
+    const { kubeconfig } = server;
     const api = await connect({ kubeconfig, environment: {}, clock: systemClock, metrics: createMetrics() });
-    const world = new OperatorWorld(options, { folder, server, plane, adminUrl, kubeconfig, api });
+    const world = new OperatorWorld(options, { folder, server, plane, adminUrl, api });
     await world.#declare(url);
     return world;
   }
@@ -89,10 +95,9 @@ export class OperatorWorld {
     options: OperatorWorldOptions,
     parts: {
       readonly folder: string;
-      readonly server: ChildProcess;
+      readonly server: ApiServer;
       readonly plane: ChildProcess;
       readonly adminUrl: string;
-      readonly kubeconfig: string;
       readonly api: KubernetesApi;
     },
   ) {
@@ -101,13 +106,16 @@ export class OperatorWorld {
     this.#server = parts.server;
     this.#plane = parts.plane;
     this.#adminUrl = parts.adminUrl;
-    this.#kubeconfig = parts.kubeconfig;
     this.#api = parts.api;
+  }
+
+  get serverName(): string {
+    return this.#server.name;
   }
 
   /** `main`: the file to run, the bundle or the source. */
   startOperator(main: string | undefined): Promise<OperatorProcess> {
-    const args = ['run', '--source', 'kubernetes', '--kubeconfig', this.#kubeconfig];
+    const args = ['run', '--source', 'kubernetes', '--kubeconfig', this.#server.kubeconfig];
     return OperatorProcess.start([...args, '--log-level', 'error', '--listen', '127.0.0.1:0'], {
       main,
       nodeFlags: this.#options.nodeFlags,
@@ -134,8 +142,7 @@ export class OperatorWorld {
 
   /** Of the Kubernetes API by the operator, since the last question. */
   async asked(): Promise<Asked> {
-    this.#server.send('ask');
-    const [answer] = (await once(this.#server, 'message')) as [Asked];
+    const answer = await this.#server.asked();
     const finalizerWrites = answer.finalizerWrites - this.#edits;
     this.#edits = 0;
     return { ...answer, finalizerWrites };
@@ -152,7 +159,7 @@ export class OperatorWorld {
 
   async end(): Promise<void> {
     await this.#api.close();
-    this.#server.kill('SIGKILL');
+    await this.#server.end();
     this.#plane.kill('SIGKILL');
     await rm(this.#folder, { recursive: true });
   }
@@ -163,6 +170,7 @@ export class OperatorWorld {
       const body = parse(await readFile(path.join(crds, file), 'utf8')) as KubernetesObject;
       if (body.kind === definitions.kind) await this.#api.create(definitions, body);
     }
+    await Promise.all(managedKinds.map((kind) => this.#untilServed(resourceTypes[kind])));
     const stringData = { key: apiKey, token: '0123456789abcdef' };
     await this.#api.create(secrets, {
       apiVersion: 'v1',
@@ -177,6 +185,21 @@ export class OperatorWorld {
     await this.#forEach(this.#options.services, (name) =>
       this.#create('ContainerService', name, serviceSpec),
     );
+  }
+
+  /** A real server serves a kind a moment after its definition. */
+  async #untilServed(type: ResourceType): Promise<void> {
+    for (;;) {
+      const isServed = await this.#api.list(type, { limit: 1 }).then(
+        () => true,
+        (error: unknown) => {
+          if (error instanceof KubernetesError && [404, 429].includes(error.status ?? 0)) return false;
+          throw error;
+        },
+      );
+      if (isServed) return;
+      await delay(100);
+    }
   }
 
   async #create(kind: 'Account' | 'ContainerService', name: string, spec: object): Promise<void> {

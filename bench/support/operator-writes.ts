@@ -1,6 +1,6 @@
 /** What an operator writes to Kubernetes: while services are created, while nothing happens, and for edits (B8). */
 import { setTimeout as delay } from 'node:timers/promises';
-import type { Asked } from './kubernetes-server.ts';
+import type { Asked } from './asked.ts';
 import type { OperatorWorld, PlaneAsked, Usage } from './operator-world.ts';
 import { median, shown, type Row } from './report.ts';
 

@@ -1,11 +1,11 @@
 /**
- * B12: what it costs to ask budgets whether something may cost more, by how many members they have. Sums are kept up to date, so nothing of
+ * B15: what it costs to ask budgets whether something may cost more, by how many members they have. Sums are kept up to date, so nothing of
  * it may grow with these. Before each question, something else of the fleet has moved: a request was reserved for another member.
  *
  * And what one round of shedding costs: of a budget with `mode: Shed` that is exceeded, all members are compared, each time. It is not asked for
  * more often than that budget has a pass: after a read, and every fifteen seconds.
  *
- * By itself: `node bench/b12-budget-gate.ts MEMBERS ACCOUNTS [ROUNDS]`.
+ * By itself: `node bench/b15-budget-gate.ts MEMBERS ACCOUNTS [ROUNDS]`.
  */
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
@@ -114,7 +114,7 @@ function rowsOf({ members, quietUs, busyUs, shedMs }: Measured, target: boolean)
 }
 
 export const budgetGate: Benchmark = {
-  id: 'B12',
+  id: 'B15',
   title: 'Asking budgets',
   workload: 'one account, each of its services in 8 budgets: CPU of asking all of them',
   repetitions: 5,
