@@ -1,21 +1,27 @@
-/** `apply` removes nothing that its plan has not shown, whatever becomes due while it waits. */
-import { expect } from 'vitest';
+/** `apply` removes nothing that its plan has not shown, whatever becomes due while it waits; and it finishes what an earlier one has begun. */
+import { describe, expect } from 'vitest';
 import { ControlPlane } from '../support/processes/control-plane.ts';
 import { account, createFleet, service, testInFolder, type Json } from '../support/processes/fleet.ts';
-import { fleetkeeper, temporaryFolder } from '../support/processes/processes.ts';
-import { fleetOf } from '../support/processes/replicas.ts';
+import { eventually, fleetkeeper, temporaryFolder } from '../support/processes/processes.ts';
+import { fleetOf, template } from '../support/processes/replicas.ts';
 
-testInFolder('a replica whose time is over during an apply stays until a plan has shown that', async () => {
+async function world(spec: object) {
   const folder = await temporaryFolder();
   const plane = await new ControlPlane(folder).start();
   const fleet = await createFleet(folder);
   await fleet.write('account.yaml', account(plane.url));
-  await fleet.write('llm.yaml', [fleetOf('llm', { replicas: 2 })]);
+  const declare = (next: object) => fleet.write('llm.yaml', [fleetOf('llm', { ...spec, ...next })]);
+  await declare({});
   expect((await fleet.apply()).code).toBe(0);
+  const names = async () => (await plane.account()).services.map(({ name }: Json) => name).sort();
+  return { plane, fleet, declare, names };
+}
+
+testInFolder('a replica whose time is over during an apply stays until a plan has shown that', async () => {
+  const { fleet, names } = await world({ replicas: 2 });
   const scale = ['scale', 'llm', '--replicas', '3', '--for', '20s'];
   expect((await fleetkeeper([...scale, ...fleet.flags])).code).toBe(0);
   expect((await fleet.apply('--stable', '0s')).code).toBe(0);
-  const names = async () => (await plane.account()).services.map(({ name }: Json) => name).sort();
   expect(await names()).toEqual(['llm-0', 'llm-1', 'llm-2']);
 
   await fleet.write('web.yaml', [service('web')]);
@@ -31,4 +37,53 @@ testInFolder('a replica whose time is over during an apply stays until a plan ha
   expect([code, next.changes]).toMatchObject([2, [{ action: 'scale', name: 'llm' }]]);
   expect((await fleet.apply()).code).toBe(0);
   expect(await names()).toEqual(['llm-0', 'llm-1', 'web']);
+});
+
+describe('an apply that follows one that was stopped', () => {
+  testInFolder('finishes the removal of a replica', async () => {
+    const { fleet, declare, names } = await world({ replicas: 2, drain: { graceSeconds: 10 } });
+    await declare({ replicas: 1 });
+    expect((await fleet.apply('--timeout', '3s')).code).toBe(1);
+    expect(await names()).toEqual(['llm-0', 'llm-1']);
+    const { code, stderr } = await fleet.apply();
+    expect([code, stderr]).toEqual([0, expect.not.stringContaining('NotInPlan')]);
+    expect(await names()).toEqual(['llm-0']);
+  });
+
+  testInFolder('finishes the removal of a fleet with its volumes', async () => {
+    const storage = { perReplica: { sizeGb: 20, retire: 'Delete' } };
+    const update = { minReadySeconds: 0, maxSurge: 0, maxUnavailable: 1 };
+    const { plane, fleet, names } = await world({
+      replicas: 2,
+      maxReplicas: 4,
+      drain: { graceSeconds: 10 },
+      update,
+      storage,
+    });
+    await fleet.remove('llm.yaml');
+    expect((await fleet.apply('--timeout', '3s')).code).toBe(1);
+    expect(await names()).toEqual(['llm-0', 'llm-1']);
+    const { code, stderr } = await fleet.apply();
+    expect([code, stderr]).toEqual([0, expect.not.stringContaining('NotInPlan')]);
+    expect((await plane.account()).volumes).toEqual([]);
+  });
+
+  testInFolder('replaces a replica that stays broken', async () => {
+    const left = template({ driftPolicy: 'Report' });
+    const { plane, fleet, names } = await world({
+      replicas: 2,
+      maxReplicas: 4,
+      template: left,
+      repair: { afterSeconds: 60 },
+    });
+    const { id, revision } = await plane.service('llm-1');
+    await plane.call('PATCH', `/api/services/${id}`, {
+      revision,
+      patch: { image: 'registry.invalid/llm:1' },
+    });
+    await eventually('it is broken', async () => (await plane.service('llm-1')).state === 'error');
+    const isReplaced = async () => (await fleet.apply()).code === 0 && (await names()).includes('llm-2');
+    await eventually('it is replaced', isReplaced, 150_000);
+    expect(await names()).toEqual(['llm-0', 'llm-2']);
+  });
 });

@@ -38,7 +38,11 @@ function asksForNothing({ changes, held, unclear }: FleetPlan): boolean {
   return changes.length === 0 && unclear.length === 0 && !held.some(mayFollow);
 }
 
-/** A wait for the provider has differences without actions. */
-function mayFollow({ actions, differences, reason }: Held): boolean {
-  return actions.length > 0 || (differences.length > 0 && reasons[reason].kind === 'waiting');
+function mayFollow(held: Held): boolean {
+  return held.actions.length > 0 || followsWait(held);
+}
+
+/** A wait for the provider has differences without actions: what is done about them is known after it. */
+export function followsWait({ actions, differences, reason }: Held): boolean {
+  return actions.length === 0 && differences.length > 0 && reasons[reason].kind === 'waiting';
 }

@@ -82,7 +82,8 @@ export async function converge(
   const deadline = clock.after(flags.timeout, () => {
     const hint = convergence.isUnclear ? unclearHint : '';
     // What has not been Ready for as long as it must stay so has at least been Ready until now.
-    finish(convergence.isSettled ? stalledIn(records) : `${late}${hint}`);
+    const stalled = stalledIn(records);
+    finish(convergence.isSettled ? stalled : [`${late}${hint}`, stalled].filter(Boolean).join('; '));
   });
   context.stopped.addEventListener('abort', () => finish(stopped), { once: true });
   try {

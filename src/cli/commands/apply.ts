@@ -110,6 +110,7 @@ async function apply(folder: LockedFolder, flags: ApplyFlags): Promise<number> {
     const policy = await policyOf(context, observed);
     const consent = applyConsent({
       plan: observed.plan,
+      results: observed.results,
       store: folder.preview,
       isCostLimited: flags.maxCostIncrease !== undefined,
     });

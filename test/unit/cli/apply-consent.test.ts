@@ -2,7 +2,14 @@
 import { describe, expect, test } from 'vitest';
 import { deleteService, startService, stopService, type Action } from '../../../src/actions/index.ts';
 import { applyConsent } from '../../../src/cli/change/apply-consent.ts';
-import type { RosterMoves, RosterPlan, Step } from '../../../src/engine/plan/index.ts';
+import {
+  inSync,
+  waitFor,
+  type Plan,
+  type RosterMoves,
+  type RosterPlan,
+  type Step,
+} from '../../../src/engine/plan/index.ts';
 import type { Change, Held, Unclear } from '../../../src/manager/index.ts';
 import { objectKey } from '../../../src/resources/index.ts';
 import { newRecord } from '../../../src/state/index.ts';
@@ -17,14 +24,24 @@ interface Shown {
   readonly held?: readonly Held[];
   readonly unclear?: readonly Unclear[];
   readonly isCostLimited?: boolean;
+  /** Of the fleet. */
+  readonly fleet?: Plan;
   /** What was there when the plan was made. */
   readonly there?: readonly string[];
 }
 
-function consent({ changes = [], held = [], unclear = [], isCostLimited = false, there = [id] }: Shown) {
+function consent({
+  changes = [],
+  held = [],
+  unclear = [],
+  isCostLimited = false,
+  fleet = inSync(),
+  there = [id],
+}: Shown) {
   const records = there.map((externalId) => ({ ...newRecord(web, 'u'), externalId }));
   const store = { records: () => records.values() };
-  return applyConsent({ plan: { changes, held, unclear }, store, isCostLimited });
+  const results = new Map([[llm, { plan: fleet }]]);
+  return applyConsent({ plan: { changes, held, unclear }, results, store, isCostLimited });
 }
 
 function refusal(shown: Shown, action: Action, key = web): string | undefined {
@@ -54,6 +71,19 @@ describe('a removal', () => {
     expect(refusal({ held: [held] }, removal)).toBeUndefined();
     const other: Held = { ...held, actions: ['update'] };
     expect(refusal({ held: [other] }, removal)).toContain('did not show');
+  });
+
+  test('of which the plan waits to know what follows is done', () => {
+    const region = { path: 'region', desired: 'a', observed: 'b' };
+    const held: Held = {
+      ...named('ContainerService', 'web'),
+      reason: 'Provisioning',
+      message: '',
+      actions: [],
+      drift: false,
+      differences: [region],
+    };
+    expect(refusal({ held: [held] }, removal)).toBeUndefined();
   });
 
   test('of what the plan knows nothing about is done, since that was shown', () => {
@@ -115,6 +145,13 @@ describe('a fleet without an entry', () => {
     expect(refusesRoster({ leaving: [{ cause: 'repair', unmade: true }] })).toBeUndefined();
     const changes = [change('update', 'llm', 'ServiceFleet')];
     expect(refusesRoster({ leaving }, { changes })).toBeUndefined();
+  });
+
+  test('that was under way when the plan was made continues', () => {
+    const leaving = [{ cause: 'placement', unmade: false }] as const;
+    const fleet = waitFor('ReplicasLeaving', 'one drains');
+    expect(refusesRoster({ leaving }, { fleet })).toBeUndefined();
+    expect(refusal({ fleet }, deleteService({ id }), replica)).toBeUndefined();
   });
 
   test('gets more replicas only where there is no limit of the cost', () => {
