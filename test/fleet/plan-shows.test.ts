@@ -5,9 +5,9 @@ import { apiKey, ControlPlane } from '../support/processes/control-plane.ts';
 import { account, createFleet, service, testInFolder, volume } from '../support/processes/fleet.ts';
 import { fleetkeeper, temporaryFolder } from '../support/processes/processes.ts';
 
-async function world() {
+async function world(flags: { readonly timeScale?: number } = {}) {
   const folder = await temporaryFolder();
-  const plane = await new ControlPlane(folder).start();
+  const plane = await new ControlPlane(folder, flags).start();
   const fleet = await createFleet(folder);
   await fleet.write('account.yaml', account(plane.url));
   return { plane, fleet };
@@ -142,4 +142,28 @@ testInFolder('two plans of one folder are the same bytes, and `apply` makes what
   expect((await fleet.apply()).code).toBe(0);
   const [made] = (await plane.account()).volumes;
   expect(made.name).toMatch(/^web-data-fk[0-9a-f]{13}$/);
+});
+
+testInFolder('a restart that was asked for while the service is made is shown, and asked about', async () => {
+  // So it is made for as long as the test takes.
+  const { plane, fleet } = await world({ timeScale: 0.01 });
+  await fleet.write('web.yaml', [service('web', { restartToken: '1' })]);
+  expect((await fleet.apply('--timeout', '1s')).code).toBe(1);
+  expect((await plane.service('web')).state).toBe('provisioning');
+  expect((await fleet.plan()).code).toBe(0);
+  await fleet.write('web.yaml', [service('web', { restartToken: '2' })]);
+  const { code, plan } = await fleet.plan();
+  expect(plan.held).toMatchObject([{ name: 'web', reason: 'Provisioning', actions: ['restart'] }]);
+  expect(code).toBe(2);
+  expect(plan.waitingCosts).toBeUndefined();
+  const asked = await fleetkeeper(['apply', ...fleet.flags, '--settle', '1s', '--timeout', '1s']);
+  expect([asked.code, asked.stderr]).toEqual([1, expect.stringContaining('--yes')]);
+
+  const larger = { restartToken: '2', resources: { cpu: 2, memoryGb: 1 } };
+  await fleet.write('web.yaml', [service('web', larger)]);
+  const both = await fleet.plan('--max-cost-increase', '0');
+  expect(both.plan.held).toMatchObject([
+    { actions: ['resize', 'restart'], differences: [{ path: 'resources' }] },
+  ]);
+  expect(both.code).toBe(4);
 });

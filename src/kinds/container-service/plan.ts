@@ -202,10 +202,10 @@ function planPresent(inputs: ServiceInputs, service: wire.Service): Plan {
   const obstacle = templateObstacle(inputs, service, differences);
   if (obstacle) return obstacle;
   const state = service.state ?? '(none)';
+  if (state === 'deleting') return waitFor('Deleting', `the service is ${state}`, { differences });
   if (passingStates.has(state)) {
-    return waitFor(state === 'deleting' ? 'Deleting' : 'Provisioning', `the service is ${state}`, {
-      differences,
-    });
+    const steps = stepsOnceUp(inputs, service);
+    return waitFor('Provisioning', `the service is ${state}`, { steps, differences });
   }
   if (!settledStates.has(state)) return waitInUnknownState(state, differences);
   const shed = planShed(inputs, service, differences);
@@ -227,6 +227,15 @@ function planPresent(inputs: ServiceInputs, service: wire.Service): Plan {
     holdForRemoved(removed, differences) ??
     inSync(differences, probation(inputs.record.kind, inputs.nowMs).leftMs)
   );
+}
+
+/** The steps for a service that is on its way up, if a restart is among them: it differs from nothing that is shown. */
+function stepsOnceUp(inputs: ServiceInputs, service: wire.Service): readonly Step[] {
+  const { restartToken } = inputs.object.spec;
+  if (restartToken === undefined || restartToken === inputs.record.restartToken) return [];
+  const plan = planPresent(inputs, { ...service, state: 'running' });
+  const steps = plan.kind === 'act' ? [plan.step, ...plan.later] : plan.kind === 'wait' ? plan.steps : [];
+  return steps.some(({ reason }) => reason === 'RestartRequested') ? steps : [];
 }
 
 /** Drift that would be corrected, were it not on so many services at once. */
