@@ -112,3 +112,36 @@ testInFolder('replicas that are added once others have left', async () => {
   const count = plan.changes[0].differences.find(({ path }: Json) => path === 'replicas');
   expect(count).toMatchObject({ desired: 5, observed: 1 });
 });
+
+describe('replicas with storage of their own are replaced', () => {
+  const storage = { scratch: { volumeGb: 10 } };
+  const lost = async (spec: object, next: object) => {
+    const { fleet, edit } = await world({ replicas: 2, ...spec });
+    await edit(next);
+    const { plan } = await fleet.plan();
+    const [{ action, replicas, destroysData }] = plan.changes;
+    return [action, replicas.map((each: Json) => each.action), destroysData];
+  };
+
+  testInFolder('by a rollout, and their data is lost, as that of a single service', async () => {
+    const update = { minReadySeconds: 0, mode: 'Replace' };
+    const image = template({ image: 'ghcr.io/acme/llm:2' });
+    expect(await lost({ storage, update }, { template: image })).toEqual([
+      'update',
+      ['replace', 'replace'],
+      true,
+    ]);
+    expect(await lost({ update }, { template: image })).toEqual([
+      'update',
+      ['replace', 'replace'],
+      undefined,
+    ]);
+  });
+
+  testInFolder('because the document asks for other storage, or for none', async () => {
+    const replaced = ['update', ['replace', 'replace'], true];
+    expect(await lost({ storage }, { storage: { scratch: { volumeGb: 20 } } })).toEqual(replaced);
+    expect(await lost({ storage }, { storage: undefined })).toEqual(replaced);
+    expect(await lost({}, { storage })).toEqual(['update', ['replace', 'replace'], undefined]);
+  });
+});

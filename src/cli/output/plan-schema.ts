@@ -66,7 +66,7 @@ const change = z.object({
   destroysData: z
     .literal(true)
     .optional()
-    .describe('Data is deleted with the thing; of a ServiceFleet, with replicas that leave.'),
+    .describe('Data is deleted with the thing; of a ServiceFleet, with replicas that leave or are replaced.'),
   replicas: z
     .array(z.object({ name: text, action: z.enum(['create', 'update', 'replace', 'delete', 'leave']) }))
     .optional()

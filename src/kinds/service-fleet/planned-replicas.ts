@@ -75,16 +75,25 @@ export function leavingWith(
   return victims(proven).slice(0, Math.max(0, -moreWith(plan)));
 }
 
-/** Storage of those that leave is deleted with them, or volumes that no replica has are. */
+/**
+ * Storage of its own is deleted with a replica that leaves or is replaced, whatever the document asks for now. Of volumes: those that no
+ * replica has, or of those that leave.
+ */
 export function losesData(
   { object, state: before }: Pick<FleetInputs, 'object' | 'state'>,
   owned: readonly OwnedChange[],
   { state }: Pick<Arrange, 'state'>,
 ): boolean {
-  const { perReplica, scratch } = object.spec.storage ?? {};
-  const isDeleted = perReplica?.retire === 'Delete' || scratch !== undefined;
   const { volumes = [] }: FleetState = state;
   const earlier = new Set(before.volumes?.flatMap(({ slot, retired }) => (retired ? [slot] : [])));
   const isRetired = volumes.some(({ slot, retired }) => retired && !earlier.has(slot));
-  return isRetired || (isDeleted && owned.some(({ action }) => action === 'delete'));
+  const own = new Set(
+    before.roster.flatMap(({ slot, place }) =>
+      place.volumeGb === undefined ? [] : [childName(object.name, slot)],
+    ),
+  );
+  const retires = object.spec.storage?.perReplica?.retire === 'Delete';
+  const loses = ({ name, action }: OwnedChange) =>
+    action === 'delete' ? retires || own.has(name) : action === 'replace' && own.has(name);
+  return isRetired || owned.some(loses);
 }

@@ -8,6 +8,7 @@ import { rolloutTo } from '../../../../src/kinds/service-fleet/rollout.ts';
 import {
   fleetSpec,
   inputsOf,
+  place,
   planOf,
   replicaIn,
   startMs,
@@ -84,7 +85,10 @@ test.each([
 ])(
   'of a command that asks for %s, the replicas are shown, and what is lost with them',
   (_what, desired, names, loses) => {
-    const running = slots(3).map((slot) => replicaIn('updated', slot));
+    const of = { phase: 'wanted', since: startMs, revision: 2, place: { ...place, volumeGb: 10 } } as const;
+    const running = slots(3).map((slot) =>
+      replicaIn('updated', slot, { entry: Object.assign({ slot }, of) }),
+    );
     const spec = fleetSpec({ storage: { scratch: { volumeGb: 10 } } });
     const look = { ...inputsOf(worldOf(running, { spec })), name: 'llm' } as FleetLook;
     const differences = [{ path: 'replicas', desired, observed: 3, drift: false }];
