@@ -1,8 +1,11 @@
 /** A plan of a fleet shows what an apply gets to later, whatever the fleet waits for at that moment. */
+import { writeFile } from 'node:fs/promises';
 import { describe, expect } from 'vitest';
+import { stringify } from 'yaml';
+import { apiVersion } from '../../src/resources/index.ts';
 import { ControlPlane, isMutation } from '../support/processes/control-plane.ts';
 import { account, createFleet, testInFolder, type Json } from '../support/processes/fleet.ts';
-import { fleetkeeper, temporaryFolder } from '../support/processes/processes.ts';
+import { eventually, fleetkeeper, temporaryFolder } from '../support/processes/processes.ts';
 import { fleetOf, template } from '../support/processes/replicas.ts';
 
 async function world(spec: object) {
@@ -15,7 +18,7 @@ async function world(spec: object) {
   await plane.forgetRequests();
   const mutations = async () => (await plane.requests()).filter(isMutation);
   const edit = (next: object) => fleet.write('llm.yaml', [fleetOf('llm', { ...spec, ...next })]);
-  return { plane, fleet, mutations, edit };
+  return { folder, plane, fleet, mutations, edit };
 }
 
 const larger = template({ image: 'ghcr.io/acme/llm:2', resources: { cpu: 2, memoryGb: 1 } });
@@ -143,5 +146,80 @@ describe('replicas with storage of their own are replaced', () => {
     expect(await lost({ storage }, { storage: { scratch: { volumeGb: 20 } } })).toEqual(replaced);
     expect(await lost({ storage }, { storage: undefined })).toEqual(replaced);
     expect(await lost({}, { storage })).toEqual(['update', ['replace', 'replace'], undefined]);
+  });
+});
+
+describe('a replica that stays broken', () => {
+  const spec = {
+    template: template({ driftPolicy: 'Report' }),
+    storage: { scratch: { volumeGb: 10 } },
+    repair: { afterSeconds: 60 },
+  };
+
+  /** A command has found it, and does not wait for the repair. */
+  async function broken() {
+    const made = await world(spec);
+    const { plane, fleet } = made;
+    const { id, revision } = await plane.service('llm-1');
+    await plane.call('PATCH', `/api/services/${id}`, {
+      revision,
+      patch: { image: 'registry.invalid/llm:1' },
+    });
+    await eventually('it is broken', async () => (await plane.service('llm-1')).state === 'error');
+    const { stderr } = await fleet.apply();
+    expect(stderr).toContain('1 object(s) need a person: ContainerService default/llm-1 (ServiceError)');
+    return made;
+  }
+
+  testInFolder('is replaced by an apply that waits for it, so that is in the plan', async () => {
+    const { plane, fleet } = await broken();
+    const { plan, code } = await fleet.plan();
+    expect(plan.changes).toMatchObject([
+      {
+        kind: 'ServiceFleet',
+        action: 'update',
+        reason: 'Repairing',
+        differences: [{ path: 'replica 1', desired: '(replaced)', observed: 'ServiceError' }],
+        replicas: [{ name: 'llm-1', action: 'replace' }],
+        destroysData: true,
+      },
+    ]);
+    expect([code, plan.summary.replicas]).toMatchObject([2, { replace: 1 }]);
+    const asked = await fleetkeeper(['apply', ...fleet.flags, '--settle', '1s']);
+    expect([asked.code, asked.stderr]).toEqual([1, expect.stringContaining('--yes')]);
+    expect((await fleet.apply()).code).toBe(0);
+    const { services } = await plane.account();
+    expect(services.map(({ name }: Json) => name).sort()).toEqual(['llm-0', 'llm-2', 'llm-3']);
+    expect((await fleet.plan()).plan.changes).toEqual([]);
+  });
+
+  testInFolder('is not replaced against a rule, neither in a plan nor by an apply', async () => {
+    const { plane, fleet, folder } = await broken();
+    const policy = `${folder}/policy.yaml`;
+    const rule = { name: 'kept', deny: 'change.replicas.replace > 0', message: 'none is replaced' };
+    const metadata = { name: 'rules' };
+    await writeFile(policy, stringify({ apiVersion, kind: 'PlanPolicy', metadata, rules: [rule] }));
+    const { plan, code } = await fleet.plan('--policy', policy);
+    expect([code, plan.held]).toMatchObject([4, [{}, { name: 'llm', reason: 'PolicyDenied' }]]);
+    await fleet.apply('--policy', policy, '--timeout', '120s');
+    const { services } = await plane.account();
+    expect(services.map(({ name }: Json) => name).sort()).toEqual(['llm-0', 'llm-1', 'llm-2']);
+    expect((await fleet.condition('ServiceFleet/llm', 'Ready'))?.reason).toBe('PolicyDenied');
+  });
+
+  testInFolder('is replaced beside other changes, unless these mend or remove it', async () => {
+    const { fleet, edit } = await broken();
+    const replicas = async () => {
+      const [change] = (await fleet.plan()).plan.changes;
+      return change?.replicas.map((each: Json) => `${each.action} ${each.name}`).sort();
+    };
+    await edit({ replicas: 4 });
+    expect(await replicas()).toEqual(['create llm-3', 'replace llm-1']);
+    await edit({ replicas: 2 });
+    expect(await replicas()).toEqual(['delete llm-1']);
+    await edit({ template: template({ driftPolicy: 'Report', command: ['serve'] }) });
+    expect(await replicas()).toEqual(['update llm-0', 'update llm-1', 'update llm-2']);
+    await edit({ repair: { mode: 'Report' } });
+    expect(await replicas()).toBeUndefined();
   });
 });

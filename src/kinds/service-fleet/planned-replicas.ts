@@ -2,6 +2,7 @@
 import type { Arrange, OwnedChange } from '../../engine/plan/index.ts';
 import { inPhase, type FleetInputs } from './inputs.ts';
 import type { FleetLook } from './look.ts';
+import { isShownRepaired } from './repair.ts';
 import type { Replica } from './replica.ts';
 import { hasContent } from './revisions.ts';
 import { childName } from './roster.ts';
@@ -13,17 +14,19 @@ import { victims } from './victims.ts';
 export function plannedReplicas(look: FleetLook, plan: Arrange): OwnedChange[] {
   const before = new Map(look.state.roster.map((entry) => [entry.slot, entry]));
   const { roster = [] }: FleetState = plan.state;
-  const moved = roster.flatMap(({ slot, phase }): OwnedChange[] => {
+  const moved = roster.flatMap(({ slot, phase, cause }): OwnedChange[] => {
     const known = before.get(slot);
     const name = childName(look.name, slot);
     if (!known) return [{ name, action: 'create' }];
-    const action = plan.change === 'leave' ? 'leave' : 'delete';
+    const action = plan.change === 'leave' ? 'leave' : cause === 'repair' ? 'replace' : 'delete';
     return known.phase === 'wanted' && phase !== 'wanted' ? [{ name, action }] : [];
   });
   // Of a command, and of a number that waits, no replica is chosen yet.
   const isChosen = roster.some(({ slot, phase }) => before.get(slot)?.phase !== phase);
-  if (plan.change === 'scale' && (!isChosen || plan.handled))
-    return [...moved, ...removedWith(look, plan), ...addedWith(look, plan)];
+  if (plan.change === 'scale') {
+    const own = isChosen && !plan.handled ? [] : [...removedWith(look, plan), ...addedWith(look, plan)];
+    return [...moved, ...own, ...repairedWith(look, plan, moved)];
+  }
   if (plan.change !== 'update') return moved;
   // The revision that they are to have may be made by this plan.
   const { mode } = look.object.spec.update;
@@ -33,11 +36,20 @@ export function plannedReplicas(look: FleetLook, plan: Arrange): OwnedChange[] {
     const name = childName(look.name, entry.slot);
     if (moved.some((other) => other.name === name)) return [];
     if (leaving.includes(replica)) return [{ name, action: 'delete' }];
-    if (!isToChange(look, replica) && !isMisplaced) return [];
-    const isReplaced = isMisplaced || mode === 'Replace';
+    const isRepaired = isShownRepaired(plan, replica);
+    if (!isToChange(look, replica) && !isMisplaced && !isRepaired) return [];
+    const isReplaced = isMisplaced || mode === 'Replace' || isRepaired;
     return [{ name, action: isReplaced ? 'replace' : 'update' }];
   });
   return [...moved, ...differing, ...addedWith(look, plan)];
+}
+
+function repairedWith(look: FleetLook, plan: Arrange, moved: readonly OwnedChange[]): OwnedChange[] {
+  const repaired = inPhase(look.replicas, 'wanted').filter((replica) => isShownRepaired(plan, replica));
+  return repaired.flatMap(({ entry }): OwnedChange[] => {
+    const name = childName(look.name, entry.slot);
+    return moved.some((other) => other.name === name) ? [] : [{ name, action: 'replace' }];
+  });
 }
 
 function addedWith(look: FleetLook, plan: Arrange): OwnedChange[] {

@@ -13,14 +13,18 @@
  * | adds replicas that take the place of others        | no other number                                                |
  * | has too few, and its step shows nothing, or waits  | those that are added, once there is room for them              |
  *
+ * In each of these rows but the first four, replicas that stay broken are shown as replaced, also those whose `repair.afterSeconds` are not over.
+ *
  * What a rollout or a move back has added for a while leaves with it, and what takes the place of a replica comes with it: neither is
  * shown. Pure.
  */
-import type { Arrange, Difference, Plan } from '../../engine/plan/index.ts';
+import type { Arrange, Difference, Plan, Wait } from '../../engine/plan/index.ts';
 import { activePhases } from './failure.ts';
 import { arrange, countDifference, inNewPhase, inPhase, slotsText, type FleetInputs } from './inputs.ts';
 import { countDifferences, numberShown } from './number-shown.ts';
 import { planFleet } from './plan.ts';
+import { leavingWith } from './planned-replicas.ts';
+import { comingRepairs, repairDifferences, repairText } from './repair.ts';
 import type { Replica } from './replica.ts';
 import { revised } from './revising.ts';
 import { revisionDifferences, rolloutOf } from './rollout.ts';
@@ -33,14 +37,33 @@ export function previewFleet(look: FleetInputs): Plan {
   if ((plan.kind !== 'wait' && plan.kind !== 'arrange') || isRecall(plan)) return plan;
   if (look.object.deleting) return removal(look) ?? plan;
   const inputs = look.problem ? look.problem : revised(look);
-  const change = plan.kind === 'arrange' ? plan.change : undefined;
-  if ('kind' in inputs || change === 'create' || change === 'update') return plan;
+  return 'kind' in inputs ? plan : withRepairs(inputs, previewRunning(inputs, plan));
+}
+
+function previewRunning(inputs: FleetInputs, plan: Arrange | Wait): Plan {
+  const change = plan.kind === 'arrange' && plan.reason !== 'Repairing' ? plan.change : undefined;
+  if (change === 'create' || change === 'update') return plan;
   const shown = restOfRollout(inputs) ?? scaleIn(inputs);
   if (shown) return shown;
   if (plan.kind === 'wait') return laterScaleOut(inputs) ?? plan;
   return change === undefined
     ? (scaleOut(inputs, plan) ?? laterScaleOut(inputs) ?? plan)
     : scaledOut(inputs, plan);
+}
+
+/** Those that leave anyway are not replaced. */
+function withRepairs(inputs: FleetInputs, plan: Plan): Plan {
+  if (plan.kind !== 'wait' && plan.kind !== 'arrange') return plan;
+  const { change, reason } = plan.kind === 'arrange' ? plan : { change: undefined, reason: undefined };
+  const isOther = change !== undefined && reason !== 'Repairing';
+  const leaving = plan.kind === 'arrange' && isOther ? leavingWith(inputs, plan) : [];
+  const repaired = comingRepairs(inputs).filter((replica) => !leaving.includes(replica));
+  if (repaired.length === 0) return plan;
+  const differences = repairDifferences(repaired);
+  if (plan.kind === 'arrange' && isOther) {
+    return { ...plan, differences: [...plan.differences, ...differences] };
+  }
+  return arrange(inputs, [], { ...repairText(repaired), change: 'update', differences });
 }
 
 function isRecall(plan: Plan): boolean {

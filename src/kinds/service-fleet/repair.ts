@@ -14,7 +14,7 @@
  *
  * Replacements count as repairs that are under way until they are available, so one repair follows the other.
  */
-import type { Arrange } from '../../engine/plan/index.ts';
+import type { Arrange, Difference } from '../../engine/plan/index.ts';
 import { countOf } from './counts.ts';
 import { hasOnlyFailed } from './failure.ts';
 import { arrange, inNewPhase, inPhase, scaleInPace, slotsText, type FleetInputs } from './inputs.ts';
@@ -31,28 +31,57 @@ export interface Repairs {
 }
 
 export function repairsOf(inputs: FleetInputs): Repairs {
-  const { object, replicas, nowMs, wanted } = inputs;
-  const { mode, maxPercent, afterSeconds } = object.spec.repair;
+  const { replicas, nowMs } = inputs;
   const running = inPhase(replicas, 'wanted');
   const failing = running.filter(isFailing);
-  const times = failing.flatMap(({ givenUp }) => (givenUp ? [givenUp.since + afterSeconds * 1000] : []));
-  const nextAt = Math.min(Number.POSITIVE_INFINITY, ...times.filter((time) => time > nowMs));
-  const broken = failing.filter(({ givenUp }) => givenUp && givenUp.since + afterSeconds * 1000 <= nowMs);
-  const most = Math.max(1, countOf(`${maxPercent}%`, wanted.count, 'down'));
+  const nextAt = Math.min(
+    Number.POSITIVE_INFINITY,
+    ...failing.map((replica) => brokenAt(inputs, replica)).filter((time) => time > nowMs),
+  );
+  const broken = failing.filter((replica) => brokenAt(inputs, replica) <= nowMs);
+  const most = mostAtOnce(inputs);
   if (broken.length > 0 && failing.length > 2 * most) {
     const message = `${failing.length} of ${running.length} replicas fail, and no more than ${2 * most} may for a repair: ${failuresText(failing)}`;
     return { now: [], massFailure: message, nextAt };
   }
-  const isProven = running.some(({ content }) => content === 'updated');
   const room = Math.min(most - underWay(inputs), scaleInPace(inputs).left);
-  const repairable = broken.filter(
-    ({ content, givenUp }) => isProven || content !== 'updating' || givenUp?.reason === 'DataLost',
-  );
   return {
-    now: mode === 'Replace' && !hasOnlyFailed(inputs) ? victims(repairable).slice(0, Math.max(0, room)) : [],
+    now: victims(repairable(inputs, broken)).slice(0, Math.max(0, room)),
     massFailure: undefined,
     nextAt,
   };
+}
+
+/** Those that are repaired now, or that will be, one after the other, if nobody mends them. */
+export function comingRepairs(inputs: FleetInputs): readonly Replica[] {
+  const { replicas, nowMs, state } = inputs;
+  const failing = inPhase(replicas, 'wanted').filter(isFailing);
+  if (failing.length > 2 * mostAtOnce(inputs)) return [];
+  const broken = failing.filter((replica) => {
+    const { content, givenUp } = replica;
+    // What a rollout changes may be well then, and what fails in one decides about it.
+    const stays = content === 'updated' || (content === 'updating' && !state.rollout);
+    return givenUp !== undefined && (stays || brokenAt(inputs, replica) <= nowMs);
+  });
+  return repairable(inputs, broken);
+}
+
+function repairable(inputs: FleetInputs, broken: readonly Replica[]): readonly Replica[] {
+  const { object, replicas } = inputs;
+  if (object.spec.repair.mode !== 'Replace' || hasOnlyFailed(inputs)) return [];
+  const isProven = inPhase(replicas, 'wanted').some(({ content }) => content === 'updated');
+  return broken.filter(
+    ({ content, givenUp }) => isProven || content !== 'updating' || givenUp?.reason === 'DataLost',
+  );
+}
+
+/** Unix milliseconds; infinite: it has not given up. */
+function brokenAt({ object }: FleetInputs, { givenUp }: Replica): number {
+  return givenUp ? givenUp.since + object.spec.repair.afterSeconds * 1000 : Number.POSITIVE_INFINITY;
+}
+
+function mostAtOnce({ object, wanted }: FleetInputs): number {
+  return Math.max(1, countOf(`${object.spec.repair.maxPercent}%`, wanted.count, 'down'));
 }
 
 /** Also one that has run, and does not now. One that is being made or updated is on its way. */
@@ -76,9 +105,29 @@ export function repair(inputs: FleetInputs): Arrange | undefined {
   return arrange(
     inputs,
     inNewPhase(now, 'draining', nowMs, 'repair'),
-    { reason: 'Repairing', message: `to be replaced: ${failuresText(now)}`, change: undefined },
+    { ...repairText(now), change: 'update', differences: repairDifferences(now) },
     { pace: scaleInPace(inputs).begin(now.length), repairedAt: nowMs },
   );
+}
+
+export function repairText(replicas: readonly Replica[]) {
+  return { reason: 'Repairing', message: `to be replaced: ${failuresText(replicas)}` } as const;
+}
+
+const replaced = '(replaced)';
+
+export function repairDifferences(replicas: readonly Replica[]): Difference[] {
+  return replicas.map(({ entry, givenUp }) => {
+    return { path: `replica ${entry.slot}`, desired: replaced, observed: givenUp?.reason, drift: false };
+  });
+}
+
+/** It is shown as one that is repaired. */
+export function isShownRepaired(
+  { differences }: Pick<Arrange, 'differences'>,
+  { entry }: Pick<Replica, 'entry'>,
+): boolean {
+  return differences.some(({ path, desired }) => path === `replica ${entry.slot}` && desired === replaced);
 }
 
 /** Another one can't leave instead: a person has ordered it, it is where it can't stay, or it is broken, and still is. */

@@ -3,6 +3,7 @@ import type { Arrange, Cost } from '../../engine/plan/index.ts';
 import { inPhase, type FleetInputs } from './inputs.ts';
 import type { Market } from './placement.ts';
 import { isToChange, leavingWith, moreWith } from './planned-replicas.ts';
+import { isShownRepaired } from './repair.ts';
 import type { Replica } from './replica.ts';
 import type { FleetState } from './state.ts';
 
@@ -17,7 +18,12 @@ export function scaleCost(inputs: CostInputs, plan: Arrange): Cost | undefined {
   const leaving = leavingWith(inputs, plan);
   const isResized = plan.differences.some(({ path }) => path === 'template.resources');
   const size = isResized ? sizeCost(inputs, leaving) : undefined;
-  return together(together(size, growthCost(inputs, moreWith(plan))), savingOf(inputs, leaving, isResized));
+  // One that is broken and costs nothing is replaced by one that does.
+  const lost = inPhase(inputs.replicas, 'wanted').filter(
+    (replica) => replica.hourlyMicros === undefined && isShownRepaired(plan, replica),
+  );
+  const grown = growthCost(inputs, Math.max(0, moreWith(plan)) + lost.length);
+  return together(together(size, grown), savingOf(inputs, leaving, isResized));
 }
 
 type CostInputs = Pick<
