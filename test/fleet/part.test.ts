@@ -186,6 +186,27 @@ testInFolder('a service that exchanges volumes with one that is not selected sta
   expect([both.plan.held, named(both.plan.changes)]).toEqual([[], ['replace a', 'replace b']]);
 });
 
+testInFolder(
+  'a service whose volume is attached to one that is not selected waits for that one',
+  async () => {
+    const { plane, fleet } = await world();
+    const storage = { storage: { volumeRef: { name: 'data' } } };
+    await fleet.write('all.yaml', [volume('data'), service('old', storage)]);
+    expect((await fleet.apply()).code).toBe(0);
+    const own = task('epoch', { serviceRef: { name: 'new' } });
+    await fleet.write('all.yaml', [volume('data'), service('new', storage), own]);
+    await plane.forgetRequests();
+    const { code, plan } = await fleet.plan('--target', 'csvc/new');
+    expect([code, named(plan.changes)]).toEqual([2, ['protect epoch']]);
+    expect(plan.held).toMatchObject([{ name: 'new', reason: 'VolumeNotReady', actions: ['create'] }]);
+    expect(plan.held[0].message).toMatch(/to change it as well, add --target ContainerService\/old$/);
+    expect((await fleet.apply('--target', 'csvc/new', '--timeout', '3s')).code).toBe(1);
+    expect(await mutations(plane)).toEqual([]);
+    const both = await fleet.plan('--target', 'csvc/new', '--target', 'csvc/old');
+    expect(named(both.plan.changes)).toEqual(['create new', 'delete old', 'protect epoch']);
+  },
+);
+
 test('a selector of labels selects documents and records', async () => {
   const { plane, fleet } = await world();
   const labelled = (name: string, tier: string) => {

@@ -1,6 +1,6 @@
 /** One observation of a fleet without any change: what `plan` prints, and what `apply` asks consent for. */
 import { UserError } from '../../base/index.ts';
-import { formatProblem, referringTo, type DesiredSnapshot } from '../../desired/index.ts';
+import { formatProblem, referredKeys, referringTo, type DesiredSnapshot } from '../../desired/index.ts';
 import { Manager, summarise, type FleetPlan } from '../../manager/index.ts';
 import { burnMicrosPerHour } from '../../engine/plan/index.ts';
 import { oneShotGrace, type PassResult } from '../../engine/index.ts';
@@ -314,7 +314,11 @@ function waitingOutside(
   for (const [key, result] of results) {
     const { plan } = result;
     if (plan.kind !== 'wait' || entryOf(plan.reason).inPlan !== 'change') continue;
-    const linked = store.record(key)?.report?.linked ?? [];
+    const object = plan.reason === 'VolumeNotReady' ? objects.get(key) : undefined;
+    // Its volume may be attached to another service.
+    const linked = [key, ...(object ? referredKeys(object) : [])].flatMap((each) => {
+      return store.record(each)?.report?.linked ?? [];
+    });
     const related = [
       ...referringTo(objects, key).map((other) => other.key),
       ...linked.flatMap((id) => store.recordOf(id)?.key ?? []),
