@@ -84,6 +84,8 @@ export interface Derivation {
   readonly granted: string | undefined;
   /** It may be interrupted, to correct what others changed in it. */
   readonly mayCorrect: boolean;
+  /** It needs no restart if its last one was for this token, and not for that of its spec. */
+  readonly restartedFor?: string | undefined;
   /** Values of Secrets or ConfigMaps have changed since, and reach it later. */
   readonly hasOlderValues: boolean;
   /** Why nothing is changed in it; `since`: when it began to drain (Unix milliseconds), or 0. */

@@ -225,6 +225,8 @@ export interface OwnedObject {
   readonly revision: OwnerRevision | undefined;
   /** It may be interrupted, to correct what others changed in it. */
   readonly mayCorrect: boolean;
+  /** It needs no restart if its last one was for this token, and not for that of its spec. */
+  readonly restartedFor?: string | undefined;
   /** It is to be removed since then (Unix milliseconds). Nothing is changed in it any more, and its activities are read. */
   readonly drainingSince: number | undefined;
 }

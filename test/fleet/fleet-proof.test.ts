@@ -1,6 +1,6 @@
 /** What proves a revision, in a folder and a cluster: replicas that ran with it, and not what the provider does with them. */
 import { expect, test } from 'vitest';
-import { ControlPlane } from '../support/processes/control-plane.ts';
+import { ControlPlane, isMutation } from '../support/processes/control-plane.ts';
 import { account, createFleet, type Fleet, type Json } from '../support/processes/fleet.ts';
 import { eventually, fleetkeeper, sleep, temporaryFolder } from '../support/processes/processes.ts';
 import { fleetOf, template } from '../support/processes/replicas.ts';
@@ -139,5 +139,39 @@ test('retry restarts the replicas that failed, also where the rollout is frozen'
     return attempt === 3 && phase === 'Frozen';
   });
   expect(await actions()).toBe(2);
+  await run.kill('SIGTERM');
+});
+
+test('an update after a retry interrupts each replica once, and a new restart token later restarts it once', async () => {
+  const { plane, fleet } = await world();
+  const update = { minReadySeconds: 0, failureLimit: 0, maxSurge: 0, maxUnavailable: 1 };
+  const write = (spec: object) =>
+    fleet.write('llm.yaml', [fleetOf('llm', { replicas: 1, update, template: template(spec) })]);
+  await write({ image: 'registry.invalid/llm:1', restartToken: 'a' });
+  const run = fleet.run();
+  await fleet.until('ServiceFleet/llm', 'Stalled', 'True', 'RolloutFrozen');
+  expect((await order(fleet, 'retry', 'llm')).code).toBe(0);
+  await eventually('the second attempt has failed', async () => {
+    const { attempt, phase } = (await rolloutOf(fleet)) ?? {};
+    return attempt === 2 && phase === 'Frozen';
+  });
+  const sent = async () =>
+    (await plane.requests())
+      .filter(isMutation)
+      .map(({ method, path: at }) => `${method} ${at.split('/').at(-1)}`);
+  const { id } = await plane.service('llm-0');
+  const updatedTo = async (revision: string, spec: object) => {
+    await plane.forgetRequests();
+    await write(spec);
+    await eventually(
+      `${revision} is complete`,
+      async () => (await statusOf(fleet))?.currentRevision === revision,
+    );
+    await fleet.until('ServiceFleet/llm', 'Ready', 'True');
+    return sent();
+  };
+  expect(await updatedTo('r2', { restartToken: 'a' })).toEqual([`PATCH ${id}`]);
+  expect(await updatedTo('r3', { image: 'ghcr.io/acme/llm:3', restartToken: 'a' })).toEqual([`PATCH ${id}`]);
+  expect(await updatedTo('r4', { image: 'ghcr.io/acme/llm:3', restartToken: 'b' })).toEqual(['POST actions']);
   await run.kill('SIGTERM');
 });

@@ -162,6 +162,7 @@ export interface ServiceWorld {
   readonly record?: Partial<ObjectRecord>;
   readonly annotations?: Readonly<Record<string, string>>;
   readonly deleting?: boolean;
+  readonly restartedFor?: string;
   readonly environment?: DesiredEnvironment;
   readonly volume?: ServiceInputs['volume'];
   readonly replacementVolume?: ServiceInputs['volume'];
@@ -188,6 +189,7 @@ export function serviceInputs(world: ServiceWorld = {}): ServiceInputs {
       annotations: world.annotations ?? {},
       spec: of,
       deleting: world.deleting ?? false,
+      restartedFor: world.restartedFor,
     },
     record: aRecord(serviceKey, {
       externalId: service === 'new' ? undefined : serviceId,

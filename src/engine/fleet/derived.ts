@@ -263,6 +263,7 @@ export class DerivedObjects {
               specPath: each.specPath,
               ...this.#contentOf(each, namespace, snapshot),
               mayCorrect: each.mayCorrect,
+              restartedFor: each.restartedFor,
               draining:
                 each.drainingSince === undefined
                   ? held

@@ -157,6 +157,7 @@ export class Fleet {
       annotations: desired?.annotations ?? record.manifest.annotations,
       spec: isAccepted ? { ...spec, driftPolicy: 'Report' } : spec,
       deleting: record.deletionRequestedAt !== undefined,
+      restartedFor: desired?.derived?.restartedFor,
     };
   }
 

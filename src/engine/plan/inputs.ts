@@ -10,6 +10,8 @@ export interface PlannedObject<Spec> {
   readonly deleting: boolean;
   /** Its owner holds its changes back. */
   readonly gate?: OwnerGate | undefined;
+  /** It needs no restart if its last one was for this token, and not for that of its spec. */
+  readonly restartedFor?: string | undefined;
 }
 
 /** Why values that an object refers to can't be used. */

@@ -70,11 +70,17 @@ export function planSteps(
     add(startService({ id }), power, false, ends);
   } else if (mayRun && state === 'sleeping' && neverSleeps) {
     add(startService({ id }), power, false, 'NeverSleeps');
-  } else if (mayRun && runs && spec.restartToken !== undefined && spec.restartToken !== record.restartToken) {
+  } else if (mayRun && runs && asksForRestart(inputs)) {
     const token = { path: 'restartToken', desired: spec.restartToken, observed: record.restartToken ?? null };
     add(restartService({ id }), [{ ...token, drift: false }], true, 'RestartRequested');
   }
   return steps;
+}
+
+function asksForRestart({ object, record }: ServiceInputs): boolean {
+  const { restartToken } = object.spec;
+  if (restartToken === undefined || restartToken === record.restartToken) return false;
+  return object.restartedFor === undefined || object.restartedFor !== record.restartToken;
 }
 
 /** It was paused for its volume, which is not allowed to grow now. Started, it would be stopped again as soon as that seems allowed. */

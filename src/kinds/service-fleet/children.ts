@@ -13,6 +13,7 @@ import {
 import { containerService } from '../container-service/declaration.ts';
 import { storageVolume } from '../storage-volume/declaration.ts';
 import { childName } from './roster.ts';
+import { restartedFor, retryToken } from './retries.ts';
 import { contentOf, revisionName, revisionOf, withContent } from './revisions.ts';
 import type { ServiceFleetSpec } from './schema.ts';
 import type { FleetState, RosterEntry } from './state.ts';
@@ -52,6 +53,7 @@ function replicasOf({ name, spec: given, state, revisions }: FleetOwner): OwnedO
         content,
         revision,
         mayCorrect: entry.phase === 'wanted' && entry.corrects !== undefined,
+        restartedFor: restartedFor(entry, content['restartToken']),
         drainingSince: entry.phase === 'draining' ? entry.since : undefined,
       };
     });
@@ -114,7 +116,7 @@ function replicaSpec(
     // One was open when the revision came in that is taken back.
     ...(isReturning ? { disruptionWindows: undefined } : {}),
     resources,
-    restartToken: restartToken(base, entry),
+    restartToken: retryToken(entry) ?? base.restartToken,
     accountRef: { name: account },
     region,
     geography,
@@ -126,14 +128,6 @@ function replicaSpec(
     replacement: 'Never',
     deletionPolicy: entry.phase === 'draining' ? 'Delete' : deletionPolicy,
   };
-}
-
-/** The failed revision is tried again, so the replica is restarted once. */
-function restartToken(
-  { restartToken: given }: Pick<ContainerServiceSpec, 'restartToken'>,
-  { revision, retried }: RosterEntry,
-): string | undefined {
-  return revision === undefined || retried === undefined ? given : `${revisionName(revision)}#${retried}`;
 }
 
 function storageOf(

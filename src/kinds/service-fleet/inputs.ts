@@ -81,7 +81,7 @@ export function inNewPhase(
   wantedBy?: string,
 ): RosterEntry[] {
   return replicas.map(({ entry, isBlocked }) => {
-    const { slot, granted, place, candidate } = entry;
+    const { slot, granted, place, candidate, restarted } = entry;
     const isWithout = isBlocked && phase === 'draining';
     const revision = (isWithout ? entry.earlier : undefined) ?? entry.revision;
     const cause = phase === 'retiring' ? entry.cause : because;
@@ -94,6 +94,7 @@ export function inNewPhase(
       ...(granted === undefined ? {} : { granted }),
       // It was restarted for that, and would be once more.
       ...(entry.retried === undefined || isWithout ? {} : { retried: entry.retried }),
+      ...(restarted === undefined ? {} : { restarted }),
       place,
       ...(candidate === undefined ? {} : { candidate }),
       ...(cause ? { cause } : {}),

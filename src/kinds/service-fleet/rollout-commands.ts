@@ -15,6 +15,7 @@ import { lost } from './analysis.ts';
 import { activePhases } from './failure.ts';
 import { inNewPhase, inPhase, type FleetInputs } from './inputs.ts';
 import type { Replica } from './replica.ts';
+import { withoutRetry } from './retries.ts';
 import { revisionName } from './revisions.ts';
 import { rolloutTo } from './rollout.ts';
 import { withEntries } from './roster.ts';
@@ -93,7 +94,7 @@ const retry: Effect = (inputs, { target }) => {
     ({ entry, fault, isReady }) =>
       entry.revision === rollout.revision && (fault !== undefined || (slots.has(entry.slot) && !isReady)),
   );
-  const again = failed.flatMap((replica) => triedAgain(replica, next.attempt, inputs.nowMs));
+  const again = failed.flatMap((replica) => triedAgain(replica, next.attempt, inputs));
   const roster = withEntries(inputs.state.roster, again);
   const tried = { ...inputs, state: { ...inputs.state, roster } };
   return done(tried, next, `${name} is tried again, in attempt ${next.attempt}`);
@@ -103,10 +104,10 @@ const retry: Effect = (inputs, { target }) => {
  * Its failures until now do not count any more. What was refused is sent again once the replica has its earlier revision. If nothing
  * was made, another one is made in its place.
  */
-function triedAgain(replica: Replica, attempt: number, nowMs: number): RosterEntry[] {
+function triedAgain(replica: Replica, attempt: number, { revisions, nowMs }: FleetInputs): RosterEntry[] {
   const { entry, isMade, isSettled, fault } = replica;
   if (!isMade) return inNewPhase([replica], 'draining', nowMs);
-  const { updated: _updated, retried: _retried, earlier, ...rest } = entry;
+  const { updated: _updated, earlier, ...rest } = withoutRetry(entry, revisions);
   if (fault === 'Refused' && earlier !== undefined && rest.revision !== undefined)
     return [{ ...rest, revision: earlier, earlier: rest.revision }];
   const corrects = isSettled ? { corrects: nowMs } : {};

@@ -37,6 +37,7 @@ import { hasProbe } from './move-back.ts';
 import { boundReplicas } from './placement.ts';
 import { countDifferences } from './number-shown.ts';
 import { isReliable, type Replica } from './replica.ts';
+import { withoutRetry } from './retries.ts';
 import { revisionName, withOutcome } from './revisions.ts';
 import type { FleetState, RolloutRecord, RosterEntry } from './state.ts';
 import { stepsLeft, stepOn, stepsText } from './steps.ts';
@@ -332,7 +333,7 @@ export function planUpdates(inputs: FleetInputs, rollout: Rollout): Arrange | un
   const isReturn = inputs.state.rollout?.phase === 'RollingBack';
   return arrange(
     inputs,
-    updated.map(({ entry }) => grantedTo(target, entry, nowMs)),
+    updated.map(({ entry }) => grantedTo(target, entry, inputs)),
     {
       reason: isReturn ? 'RollingBack' : 'RollingOut',
       message: `to be updated: ${slotsText(updated)}`,
@@ -352,8 +353,12 @@ function mayBegin(
   return !isWindowClosed || !mayServe || state.rollout?.phase === 'RollingBack';
 }
 
-function grantedTo({ number }: OwnerRevision, entry: RosterEntry, nowMs: number): RosterEntry {
-  const { granted: _granted, earlier: _earlier, retried: _retried, revision, ...rest } = entry;
+function grantedTo(
+  { number }: OwnerRevision,
+  before: RosterEntry,
+  { revisions, nowMs }: FleetInputs,
+): RosterEntry {
+  const { granted: _granted, earlier: _earlier, revision, ...rest } = withoutRetry(before, revisions);
   return {
     ...rest,
     revision: number,
@@ -378,7 +383,7 @@ export function giveWay(inputs: FleetInputs, { toUpdate, withinFloor }: Rollout)
   const { updated: _updated, retried: _retried, earlier, ...rest } = blocked.entry;
   const back = { ...rest, ...(earlier === undefined ? {} : { revision: earlier }), spared: nowMs };
   const then = instead ? 'to be updated instead' : 'to be updated when it is available again';
-  return arrange(inputs, [back, ...(instead ? [grantedTo(target, instead.entry, nowMs)] : [])], {
+  return arrange(inputs, [back, ...(instead ? [grantedTo(target, instead.entry, inputs)] : [])], {
     reason: 'RollingOut',
     message: `${slotsText([blocked])} is protected; ${then}: ${slotsText([other])}`,
     change: undefined,

@@ -36,6 +36,8 @@ const entry = keeping({
   earlier: z.int().optional(),
   /** It is restarted for this attempt at its revision. */
   retried: z.int().optional(),
+  /** It was restarted for `token`, that of a retry. That counts as a restart for `of`, the token of its revision then. */
+  restarted: z.object({ token: z.string(), of: z.string() }).optional(),
   /** What stood in the place of `revision` before there were any: a digest of the content. */
   granted: z.string().optional(),
   place,

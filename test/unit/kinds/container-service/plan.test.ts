@@ -421,6 +421,15 @@ describe('power', () => {
     expect(said(servicePlan({ ...world, record: { restartToken: '2' } }))).toBe('in-sync');
   });
 
+  test('a restart for another token may count as one for that of the spec', () => {
+    const world = { spec: aSpec({ restartToken: '2' }), restartedFor: 'r1#2' };
+    expect(said(servicePlan({ ...world, record: { restartToken: 'r1#2' } }))).toBe('in-sync');
+    for (const restartToken of [undefined, '1', 'r1#3'])
+      expect(said(servicePlan({ ...world, record: { restartToken } }))).toBe(
+        'restart-service (RestartRequested)',
+      );
+  });
+
   test('a restart token found when a service was taken over restarts nothing', () => {
     const spec = aSpec({ restartToken: '7', adopt: { id: serviceId } });
     // What binding an object to what was found remembers.

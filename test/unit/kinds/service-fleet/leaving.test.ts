@@ -96,11 +96,15 @@ test('one whose update a task keeps waiting leaves, and comes back, with the rev
 });
 
 test('one that was restarted for a retry keeps its token, so it is not restarted again when it is taken back', () => {
+  const restarted = { token: 'r1#2', of: 'a' };
   const tried = replicaIn('updated', 1);
-  const world = worldOf([replicaIn('updated', 0), { ...tried, entry: { ...tried.entry, retried: 2 } }], {
-    spec: fleetSpec({ replicas: 1 }),
-  });
-  expect(rosterAfter(planOf(world))[1]).toMatchObject({ slot: 1, phase: 'draining', retried: 2 });
+  const world = worldOf(
+    [replicaIn('updated', 0), { ...tried, entry: { ...tried.entry, retried: 2, restarted } }],
+    {
+      spec: fleetSpec({ replicas: 1 }),
+    },
+  );
+  expect(rosterAfter(planOf(world))[1]).toMatchObject({ slot: 1, phase: 'draining', retried: 2, restarted });
 });
 
 test('while tasks keep all updates waiting, that is the reason', () => {
