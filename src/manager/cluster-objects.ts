@@ -1,8 +1,10 @@
 /**
  * The source of a cluster, connected to the store. The objects themselves hold the state, so the store takes
  * in each snapshot before anybody decides on it. Snapshots are published in order. The store may have to read more for one: the
- * revisions of a fleet. While the API server does not answer that, the snapshot waits, and all that follow. Of several namespaces, one in which
- * they were never listed is not in the snapshots (desired/cluster/cluster-scopes.ts).
+ * revisions of a fleet. While the API server does not answer that, the snapshot waits, and all that follow.
+ *
+ * Of several namespaces, one holds up no other one. Where they were never listed, nothing is in the snapshots (desired/cluster/cluster-scopes.ts).
+ * Where they can't be listed any more, the fleet is left until they can: it has no record, so nothing is done for it, and nothing written.
  */
 import { backoffMs, sleep, type Clock, type Random } from '../base/index.ts';
 import {

@@ -316,7 +316,8 @@ export class Operator {
     const watched = watchedByStore({
       source,
       store,
-      onNoticed: ({ tampered, vanished }) => {
+      onNoticed: ({ tampered, vanished, left }) => {
+        for (const [namespace, reason] of left) source.leaveAlone(namespace, reason);
         for (const record of vanished) this.#logOrphan(record);
         for (const key of [...tampered, ...vanished.map((record) => record.key)]) this.#manager?.recheck(key);
       },

@@ -23,6 +23,7 @@ import { accountKey, accountNamed, cleanupFinalizer, type ObjectKey } from '../r
 import { bookkeepingOf, isPinIn, isWritten, readBookkeeping, type Bookkeeping } from './bookkeeping.ts';
 import { ClusterRevisions } from './cluster-revisions.ts';
 import {
+  LeftObjects,
   ObjectGone,
   OlderObjects,
   Turns,
@@ -60,6 +61,7 @@ export class ClusterStore extends MemoryStore {
   /** Their sequence is higher than expected. They are rechecked, since our own write may be the reason. */
   readonly #ahead = new Set<ObjectKey>();
   readonly #older = new OlderObjects();
+  readonly #left = new LeftObjects();
 
   constructor(options: ClusterStoreOptions) {
     super({ ...options.identity, ownerConfirmed: true }, [], []);
@@ -86,14 +88,10 @@ export class ClusterStore extends MemoryStore {
     shownOf: (key: ObjectKey) => StoredObject | 'unusable' | undefined,
     unread?: ReadonlySet<string>,
   ): Promise<Noticed> {
-    const tampered: ObjectKey[] = [];
-    for (const key of new Set([...changed, ...this.#ahead])) {
-      const shown = shownOf(key);
-      this.#ahead.delete(key);
-      if (shown !== 'unusable' && (await this.#see(key, shown))) tampered.push(key);
-    }
+    const shown = { shownOf, unread, known: this.#known };
+    const noticed = await this.#left.observe([...changed, ...this.#ahead], shown, this.#see);
     this.#older.unread = unread;
-    return { tampered, vanished: this.#vanished.splice(0) };
+    return { ...noticed, vanished: this.#vanished.splice(0) };
   }
 
   /** For sources that publish no snapshot for a status alone. True: somebody else edited the bookkeeping. */
@@ -185,7 +183,8 @@ export class ClusterStore extends MemoryStore {
   #statusOf = (account: string) => this.record(accountKey(account))?.status;
 
   /** True if its status is not as it was last written. */
-  async #see(key: ObjectKey, object: StoredObject | undefined): Promise<boolean> {
+  #see = async (key: ObjectKey, object: StoredObject | undefined): Promise<boolean> => {
+    this.#ahead.delete(key);
     const known = this.#known.get(key);
     // It is being deleted and needs no cleanup, or somebody removed the finalizer.
     const leaves = object?.deletionRequestedAt !== undefined && !object.finalizers.includes(cleanupFinalizer);
@@ -194,7 +193,7 @@ export class ClusterStore extends MemoryStore {
     if (known?.uid !== object.uid) await this.#load(object);
     else if (newerVersion(object.resourceVersion, known.resourceVersion)) return this.#follow(known, object);
     return false;
-  }
+  };
 
   async #load(object: StoredObject): Promise<void> {
     const { key, uid, status, finalizers } = object;

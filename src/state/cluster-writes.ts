@@ -2,11 +2,11 @@
 import { UserError, type Clock, type DigestKey, type Random } from '../base/index.ts';
 import { KubernetesError, type KubernetesApi } from '../kubernetes/index.ts';
 import { accountNamed, parseObjectKey, stateTraitsOf, type ObjectKey } from '../resources/index.ts';
-import type { Bookkeeping } from './bookkeeping.ts';
+import { hasRevisions, type Bookkeeping } from './bookkeeping.ts';
 import type { RevisionsApi } from './cluster-revisions.ts';
 import type { Intent, ObjectRecord } from './records.ts';
 import type { OwnerRevision } from './revisions.ts';
-import type { StoredObject } from './stored-object.ts';
+import type { Noticed, StoredObject } from './stored-object.ts';
 
 export interface ClusterStoreOptions {
   /** Undefined for commands that only read: then nothing is written. */
@@ -92,6 +92,49 @@ export class Turns {
     return turn.finally(() => {
       if (this.#last.get(key) === turn) this.#last.delete(key);
     });
+  }
+}
+
+interface Shown {
+  readonly shownOf: (key: ObjectKey) => StoredObject | 'unusable' | undefined;
+  /** What was taken in. */
+  readonly known: ReadonlyMap<ObjectKey, Known>;
+  /** Of several namespaces: those that are not known as a whole. */
+  readonly unread: ReadonlySet<string> | undefined;
+}
+
+/** Objects whose revisions could not be read. Of several namespaces, one with such an object holds up no other one. */
+export class LeftObjects {
+  readonly #keys = new Set<ObjectKey>();
+
+  /** Gives each to `see`, and also those that were left before. While their namespace is not known as a whole, nobody asks for each of them. */
+  async observe(
+    changed: Iterable<ObjectKey>,
+    { shownOf, known, unread }: Shown,
+    see: (key: ObjectKey, object: StoredObject | undefined) => Promise<boolean>,
+  ): Promise<Pick<Noticed, 'tampered' | 'left'>> {
+    const tampered: ObjectKey[] = [];
+    const left = new Map<string, string>();
+    const due = [...this.#keys].filter((key) => unread?.has(parseObjectKey(key).namespace) !== true);
+    for (const key of new Set([...changed, ...due])) {
+      const shown = shownOf(key);
+      if (shown === 'unusable') continue;
+      const { namespace } = parseObjectKey(key);
+      const isNew = shown !== undefined && shown.uid !== known.get(key)?.uid;
+      try {
+        if (isNew && left.has(namespace) && hasRevisions(shown.status)) {
+          this.#keys.add(key);
+          continue;
+        }
+        if (await see(key, shown)) tampered.push(key);
+        this.#keys.delete(key);
+      } catch (error) {
+        if (!unread || !(error instanceof KubernetesError)) throw error;
+        this.#keys.add(key);
+        left.set(namespace, error.message);
+      }
+    }
+    return { tampered, left };
   }
 }
 

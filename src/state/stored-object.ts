@@ -18,6 +18,11 @@ export interface Noticed {
   readonly tampered: readonly ObjectKey[];
   /** They are gone, or replaced by another object with the same name. Their records have been forgotten. */
   readonly vanished: readonly ObjectRecord[];
+  /**
+   * Of several namespaces, those in which the revisions of an object can't be read now, with the reason. The object is not taken in until a
+   * later snapshot shows its namespace as known.
+   */
+  readonly left: ReadonlyMap<string, string>;
 }
 
 export function factsOf(key: ObjectKey, { metadata, status }: KubernetesObject): StoredObject {

@@ -7,6 +7,7 @@
  * |-------------------------------------------------|--------------------------------------------------|----------------|
  * | each kind was listed, and no watch is silent    | all                                              | is removal     |
  * | a kind was never listed, or what a fleet needs  | nothing: half of a fleet would be misunderstood  | proves nothing |
+ * | that can't be listed any more                   | its last known state, nothing new                | proves nothing |
  * | a watch has been silent for too long            | its last known state                             | proves nothing |
  *
  * Nobody waits for one that fails for some seconds while another one is read. It joins when it can be read. A list of the whole cluster, or
@@ -75,7 +76,7 @@ export class ClusterScopes {
     return this.#untilDone((listing) => listing.relist());
   }
 
-  /** Whether what was read in the namespace is shown. */
+  /** Whether what is read in the namespace is shown. */
   isShown(namespace: string): boolean {
     const of = this.#namespaces.get(namespace) ?? [];
     return !this.#areIndependent || of.every(({ listing }) => listing.hasSynced);

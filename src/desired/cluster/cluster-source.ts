@@ -80,6 +80,8 @@ export function createClusterSource(options: ClusterSourceOptions): ClusterDesir
 
 export interface ClusterDesiredSource extends DesiredSource {
   readonly reflectors: readonly Reflector[];
+  /** What is listed beside the kinds could not be listed in the namespace. Of several namespaces, nothing new of this one is shown until it can. */
+  leaveAlone(namespace: string, reason: string): void;
   /** Lists everything again. Resolves when the snapshot that shows it has been published. */
   readAnew(): Promise<void>;
 }
@@ -107,6 +109,8 @@ class ClusterSource implements ClusterDesiredSource {
     blind: [],
   };
   #onChange: (snapshot: DesiredSnapshot) => void = () => {};
+  /** The next snapshot is published in any case: what was left of the last one can be taken in with it. */
+  #isAwaited = false;
   /** A snapshot in preparation. */
   #making: Promise<void> | undefined;
   #review: Timer | undefined;
@@ -149,6 +153,19 @@ class ClusterSource implements ClusterDesiredSource {
       this.#reviewLater();
     }
     return snapshot;
+  }
+
+  leaveAlone(namespace: string, reason: string): void {
+    const own = this.#probes.filter((probe) => probe.namespace === namespace);
+    for (const probe of own) void this.#showAfter(probe.again(reason));
+    this.#touch();
+  }
+
+  async #showAfter(listed: Promise<void> | undefined): Promise<void> {
+    if (!listed) return;
+    await listed;
+    this.#isAwaited = true;
+    this.#touch();
   }
 
   async readAnew(): Promise<void> {
@@ -249,7 +266,8 @@ class ClusterSource implements ClusterDesiredSource {
     this.#making = undefined;
     if (this.#state !== 'watching') return;
     const snapshot = this.#assemble();
-    if (this.#snapshot && sameContent(this.#snapshot, snapshot)) return;
+    if (!this.#isAwaited && this.#snapshot && sameContent(this.#snapshot, snapshot)) return;
+    this.#isAwaited = false;
     this.#snapshot = snapshot;
     this.#onChange(snapshot);
   }
@@ -302,9 +320,10 @@ class ClusterSource implements ClusterDesiredSource {
     return { ...next, ...this.#problems(next) };
   }
 
-  /** Those of namespaces that are not shown wait. */
+  /** Those of namespaces that are not shown wait. What is gone, or another operator's by now, does not. */
   #takeChanged(): ObjectKey[] {
-    const isShown = (key: ObjectKey) => this.#scopes.isShown(parseObjectKey(key).namespace);
+    const isShown = (key: ObjectKey) =>
+      this.#scopes.isShown(parseObjectKey(key).namespace) || !this.#entries.shown(key);
     const { true: shown = [], false: waiting = [] } = Object.groupBy(
       this.#changed,
       (key) => `${isShown(key)}`,

@@ -1,5 +1,5 @@
 /** Snapshots of a cluster reach everybody when the store has taken them in. */
-import { expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { digestKey, systemRandom, VersionedMap } from '../../../src/base/index.ts';
 import { desiredObjects, type DesiredSnapshot } from '../../../src/desired/index.ts';
 import { KubernetesError } from '../../../src/kubernetes/index.ts';
@@ -24,15 +24,20 @@ const identity = { digestKey: digestKey(Buffer.alloc(32, 7)), ownerName: 'cluste
 const storeOf = (api: ObjectCluster, clock: ManualClock) =>
   new ClusterStore({ api, identity, clock, random: systemRandom });
 
-/** A cluster in which a process has left a fleet with a revision. */
-async function clusterWithFleet(): Promise<ObjectCluster> {
+/** A cluster in which a process has left fleets with a revision each. */
+async function clusterWith(fleets: readonly ObjectKey[]): Promise<ObjectCluster> {
   const cluster = new ObjectCluster();
-  cluster.add(fleet, 'uid-1');
   const store = storeOf(cluster, new ManualClock());
-  await store.observe([cluster.shown(fleet)], new Set());
-  const record = store.record(fleet);
-  if (!record) throw new Error('the fleet is not known');
-  await Promise.all([store.saveRevisions(fleet, [revision]), store.save(record)]);
+  for (const [index, key] of fleets.entries()) cluster.add(key, `uid-${index + 1}`);
+  await store.observe(
+    fleets.map((key) => cluster.shown(key)),
+    new Set(),
+  );
+  for (const key of fleets) {
+    const record = store.record(key);
+    if (!record) throw new Error('the fleet is not known');
+    await Promise.all([store.saveRevisions(key, [revision]), store.save(record)]);
+  }
   return cluster;
 }
 
@@ -46,7 +51,7 @@ function snapshotOf(cluster: ObjectCluster): DesiredSnapshot {
 }
 
 test('a fleet whose revisions can not be read yet is not taken in without them, and nothing ends', async () => {
-  const cluster = await clusterWithFleet();
+  const cluster = await clusterWith([fleet]);
   const clock = new ManualClock();
   const store = storeOf(cluster, clock);
   const failures: string[] = [];
@@ -91,7 +96,7 @@ test('a fleet whose revisions can not be read yet is not taken in without them, 
 });
 
 test('what waits for the API server ends with the process', async () => {
-  const cluster = await clusterWithFleet();
+  const cluster = await clusterWith([fleet]);
   const store = storeOf(cluster, new ManualClock());
   cluster.list = async () => {
     throw new KubernetesError('list controllerrevisions: connect ECONNREFUSED', {});
@@ -106,4 +111,72 @@ test('what waits for the API server ends with the process', async () => {
   });
   await source.start(() => {});
   expect(store.record(fleet)).toBeUndefined();
+});
+
+describe('of several namespaces, one whose revisions can not be read when it comes', () => {
+  const second: ObjectKey = 'ServiceFleet/default/second';
+  const other: ObjectKey = 'ServiceFleet/shop/other';
+  const web: ObjectKey = 'ContainerService/default/web';
+  const forbidden = new KubernetesError('controllerrevisions is forbidden', { status: 403 });
+
+  /** Objects as the store of a leader sees them: an account has moved into its shard, say. */
+  async function leader() {
+    const cluster = await clusterWith([fleet, second, other]);
+    cluster.add(web, 'uid-web');
+    const store = storeOf(cluster, new ManualClock());
+    await store.observe([], new Set(), new Set());
+    const asked: string[] = [];
+    let isRefused = true;
+    const list = cluster.list.bind(cluster);
+    cluster.list = async (type, scope) => {
+      asked.push(`${scope.namespace}/${scope.labelSelector}`);
+      if (isRefused && scope.namespace === 'default') throw forbidden;
+      return list(type, scope);
+    };
+    const keys = [fleet, second, other, web];
+    return {
+      cluster,
+      store,
+      asked,
+      allow: () => void (isRefused = false),
+      see: (changed: readonly ObjectKey[], unread: readonly string[] = []) =>
+        store.observeChanges(changed, (key) => cluster.shown(key), new Set(unread)),
+      known: () => keys.filter((key) => store.record(key)),
+    };
+  }
+
+  test('is left, with the reason, and asked for once; all else is taken in', async () => {
+    const { see, known, asked } = await leader();
+    const { left } = await see([fleet, second, other, web]);
+    expect([...left]).toEqual([['default', forbidden.message]]);
+    expect(known()).toEqual([other, web]);
+    expect(asked.filter((request) => request.startsWith('default/'))).toHaveLength(1);
+  });
+
+  test('is taken in with its revisions as soon as it is known as a whole, and nobody asks before', async () => {
+    const { cluster, store, see, known, asked, allow } = await leader();
+    await see([fleet, second, other, web]);
+    const patches = cluster.patches.length;
+    const requests = asked.length;
+    allow();
+    await see([other], ['default']);
+    expect(asked).toHaveLength(requests);
+    expect(known()).toEqual([other, web]);
+    const { left } = await see([]);
+    expect(left.size).toBe(0);
+    expect(known()).toEqual([fleet, second, other, web]);
+    expect([fleet, second].map((key) => store.revisions(key))).toEqual([[revision], [revision]]);
+    expect(cluster.patches).toHaveLength(patches);
+  });
+
+  test('is forgotten when it is gone', async () => {
+    const { cluster, see, asked, allow, store } = await leader();
+    await see([fleet]);
+    cluster.drop(fleet);
+    allow();
+    await store.observeChanges([fleet], () => undefined, new Set());
+    const requests = asked.length;
+    await see([]);
+    expect(asked).toHaveLength(requests);
+  });
 });

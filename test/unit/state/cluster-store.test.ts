@@ -127,7 +127,7 @@ describe('an object of a cluster', () => {
     await observe([cluster.shown(trainer)]);
     await store.remove(trainer);
     expect(cluster.shown(trainer).finalizers).toEqual(['example.com/other']);
-    expect(await observe([cluster.shown(trainer)])).toEqual({ tampered: [], vanished: [] });
+    expect(await observe([cluster.shown(trainer)])).toMatchObject({ tampered: [], vanished: [] });
     expect(store.record(trainer)).toBeUndefined();
   });
 

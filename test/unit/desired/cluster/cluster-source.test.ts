@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { formatProblem, shardOf } from '../../../../src/desired/index.ts';
 import { KubernetesError } from '../../../../src/kubernetes/index.ts';
+import { controllerRevisionType } from '../../../../src/state/index.ts';
 import { serviceSpec } from '../../../support/memory-cluster.ts';
 import { WatchedCluster, fromSecret, putService } from '../watched-cluster.ts';
 
@@ -260,6 +261,7 @@ describe('one of several namespaces', () => {
     for (const namespace of ['shop', 'lab']) putService(cluster, 'web', {}, { namespace });
   }
 
+  const listedBeside = { type: controllerRevisionType, isNeededWith: () => true };
   const inLab = (_request: string, namespace?: string): boolean => namespace === 'lab';
 
   function forbid({ cluster }: WatchedCluster, what = inLab): void {
@@ -329,6 +331,48 @@ describe('one of several namespaces', () => {
     world.cluster.drop('ContainerService', 'web', 'shop');
     await world.settle();
     expect([...world.latest.objects.keys()]).toEqual([lab]);
+  });
+
+  test('shows nothing new while what its objects need can not be listed any more, but what is gone', async () => {
+    const world = await WatchedCluster.with(fill, { namespaces, alsoListed: [listedBeside] });
+    putService(world.cluster, 'old', {}, { namespace: 'lab' });
+    await world.settle();
+    forbid(world, (request, namespace) => request === 'list controllerrevisions' && namespace === 'lab');
+    world.source?.leaveAlone('lab', 'controllerrevisions is forbidden');
+    world.source?.leaveAlone('lab', 'it is asked for only once');
+    putService(world.cluster, 'new', {}, { namespace: 'lab' });
+    putService(world.cluster, 'new', {}, { namespace: 'shop' });
+    world.cluster.drop('ContainerService', 'old', 'lab');
+    await world.clock.advance(60_000);
+    const shown = [lab, shop, 'ContainerService/shop/new'];
+    expect([...world.latest.objects.keys()].sort()).toEqual([...shown].sort());
+    expect(world.latest).toMatchObject({ complete: true, unread: new Set(['lab']) });
+    const warnings = world.log.filter((line) => /a list failed|its objects are left alone/.test(line));
+    expect(warnings).toEqual([
+      expect.stringContaining('controllerrevisions is forbidden'),
+      expect.stringMatching(/"namespace":"lab".*controllerrevisions is forbidden/),
+    ]);
+    forbid(world, () => false);
+    await world.clock.advance(60_000);
+    expect([...world.latest.objects.keys()].sort()).toEqual([...shown, 'ContainerService/lab/new'].sort());
+    expect(world.latest).toMatchObject({ complete: true, unread: new Set(), problems: [] });
+  });
+
+  test('that can be listed again is shown once more, also when nothing else has changed since', async () => {
+    const world = await WatchedCluster.with(fill, { namespaces, alsoListed: [listedBeside] });
+    forbid(world, (request, namespace) => request.startsWith('list') && namespace === 'empty');
+    world.source?.leaveAlone('empty', 'it was refused');
+    await world.settle();
+    // Each snapshot waits for that, although it is not shown.
+    const never = new Promise<void>(() => undefined);
+    world.cluster.delay = (request) => (request === 'get secrets/empty/slow' ? never : undefined);
+    putService(world.cluster, 'web', { env: [fromSecret('slow')] }, { namespace: 'empty' });
+    await world.clock.advance(6000);
+    const before = world.snapshots.length;
+    world.source?.leaveAlone('lab', 'it was refused');
+    await world.clock.advance(6000);
+    expect(world.snapshots).toHaveLength(before + 1);
+    expect(world.latest.unread).toEqual(new Set(['empty']));
   });
 
   test('that can not be read is not waited for when everything is read anew', async () => {
