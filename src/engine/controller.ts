@@ -28,7 +28,7 @@ import { storeLastCounts } from './last-counts.ts';
 import { Members } from './fleet/members.ts';
 import type { Money } from './money/money.ts';
 import { passResults, reasonOf } from './pass-labels.ts';
-import type { PassResult } from './decision.ts';
+import { passedOver, type PassResult } from './decision.ts';
 import type { Reconciler } from './reconciler.ts';
 import { objectsOfJob } from './fleet/jobs.ts';
 import { ValuesWatch } from './admission/values-watch.ts';
@@ -322,7 +322,8 @@ export class Controller {
   }
 
   async #passOnce(key: ObjectKey): Promise<void> {
-    const { kinds, reconciler, metrics, clock, logger, random, onPass, onFailedPass } = this.#options;
+    const { store, kinds, reconciler, metrics, clock, logger, random, onPass, onFailedPass } = this.#options;
+    const uid = store.record(key)?.uid;
     if (this.#options.isSelected?.(key) === false) return;
     const { kind } = parseObjectKey(key);
     // A task may end meanwhile.
@@ -332,7 +333,8 @@ export class Controller {
     const dependents = this.#members.dependentsOf(key);
     const sequence = this.#members.accountOf(key)?.informer.current?.sequence;
     try {
-      const result = await reconciler.pass(key, this.#queue.laneOf(key));
+      const passed = reconciler.pass(key, this.#queue.laneOf(key));
+      const result = await passed.catch((error: unknown) => passedOver(error, uid, store.record(key)));
       this.#crashes.delete(key);
       metrics.reconcileTotal.inc({ controller: kind, result: passResults[result.plan.kind] });
       metrics.plans.inc({ kind, answer: result.plan.kind, reason: reasonOf(result.plan) });

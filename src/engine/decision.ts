@@ -1,6 +1,7 @@
 import type { Target } from './mutation/index.ts';
 import {
   holdFor,
+  inSync,
   keepsChangingReason,
   unsettled,
   waitFor,
@@ -12,7 +13,7 @@ import {
   type Step,
 } from './plan/index.ts';
 import type { ObjectKey } from '../resources/index.ts';
-import type { ObjectRecord } from '../state/index.ts';
+import { ObjectGone, type ObjectRecord } from '../state/index.ts';
 import type { ObjectNews } from './money/money.ts';
 import type { AnyRemote } from './kind.ts';
 import type { Pass } from './pass.ts';
@@ -36,6 +37,16 @@ export interface PassResult {
   readonly follows?: readonly Step[];
   /** Only of a preview. */
   readonly foreseen?: Foreseen;
+}
+
+/** In a cluster, an object may vanish during its pass. One that has its name now has a pass of its own. */
+export function passedOver(
+  error: unknown,
+  uid: string | undefined,
+  now: ObjectRecord | undefined,
+): PassResult {
+  if (!(error instanceof ObjectGone) || (now && now.uid === uid)) throw error;
+  return { plan: inSync(), wake: { kind: 'now' }, statusChanged: false, removed: !now };
 }
 
 /** What follows the plan of a preview, as far as it can be known. */

@@ -18,6 +18,7 @@ export { leaveResolution } from './resolutions.ts';
 export * from './sqlite-store.ts';
 export * from './memory-store.ts';
 export * from './cluster-store.ts';
+export { ObjectGone } from './cluster-writes.ts';
 export { controllerRevisionType } from './cluster-revisions.ts';
 export { hasRevisions } from './bookkeeping.ts';
 export { targetOf, type Noticed, type StoredObject } from './stored-object.ts';

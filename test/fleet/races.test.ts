@@ -1,6 +1,8 @@
 import { mkdir, rm, symlink } from 'node:fs/promises';
 import path from 'node:path';
 import { expect, test } from 'vitest';
+import { resourceTypes } from '../../src/resources/index.ts';
+import { ClusterFleet } from '../support/processes/cluster-fleet.ts';
 import { ControlPlane, isMutation } from '../support/processes/control-plane.ts';
 import {
   account,
@@ -9,10 +11,18 @@ import {
   folderOf,
   isInCluster,
   service,
+  testInCluster,
   testInFolder,
   volume,
 } from '../support/processes/fleet.ts';
-import { eventually, fleetkeeper, launch, nowMs, temporaryFolder } from '../support/processes/processes.ts';
+import {
+  eventually,
+  fleetkeeper,
+  launch,
+  nowMs,
+  sleep,
+  temporaryFolder,
+} from '../support/processes/processes.ts';
 
 async function world() {
   const folder = await temporaryFolder();
@@ -53,6 +63,37 @@ test('an edit that is saved while a patch is under way is not lost', async () =>
   expect(record).toMatchObject({ generation: 3, status: { observedGeneration: 3 } });
   expect(record?.manifest.spec['image']).toBe('ghcr.io/acme/app:3');
 });
+
+testInCluster(
+  'an object that is gone in the middle of its pass is passed over, and that is no error',
+  async () => {
+    const { plane, fleet } = await world();
+    if (!(fleet instanceof ClusterFleet)) throw new Error('this test needs a cluster');
+    await fleet.write('web.yaml', [service('web')]);
+    await fleet.write('stay.yaml', [service('stay')]);
+    const program = fleet.run();
+    await fleet.untilReady(2);
+    const { id } = await plane.service('web');
+    await plane.faults([
+      { method: 'GET', path: `/api/services/${id}$`, fault: 'delay', delayMs: 4000, times: 1 },
+    ]);
+    await fleet.write('web.yaml', [service('web', { image: 'ghcr.io/acme/app:2' })]);
+    await eventually('a read under way', async () => (await plane.faultHits()) > 0);
+    const { api } = fleet.cluster;
+    const web = { type: resourceTypes.ContainerService, namespace: fleet.namespace, name: 'web' };
+    await api.patch(web, { kind: 'merge', body: { metadata: { finalizers: [] } } });
+    await api.remove(web);
+    await eventually('its line', async () => program.stderr.includes('gone without a cleanup'));
+    await fleet.write('stay.yaml', [service('stay', { image: 'ghcr.io/acme/app:2' })]);
+    await eventually(
+      'others go on',
+      async () => (await plane.service('stay')).image === 'ghcr.io/acme/app:2',
+    );
+    await sleep(4000);
+    expect(program.stderr).not.toContain('pass failed');
+    expect((await plane.service('web')).image).not.toBe('ghcr.io/acme/app:2');
+  },
+);
 
 testInFolder('two folders of one name on one account do not touch each other', async () => {
   const { folder, plane, fleet } = await world();

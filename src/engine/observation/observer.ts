@@ -4,11 +4,11 @@
  * (see observe.ts).
  */
 import { describeOutcome, type Outcome, type wire } from '../../api/index.ts';
-import { canonicalId, invariant } from '../../base/index.ts';
+import { canonicalId } from '../../base/index.ts';
 import type { AccountSnapshot } from '../../observed/index.ts';
 import { recheckMs, waitFor, type Observation, type Plan } from '../plan/index.ts';
 import { annotations, stateTraitsOf, type ObjectKey } from '../../resources/index.ts';
-import type { ObjectRecord } from '../../state/index.ts';
+import { ObjectGone, type ObjectRecord } from '../../state/index.ts';
 import type { AccountHandle } from '../accounts.ts';
 import { giveUpAdvice } from '../fleet/advice.ts';
 import type { SourceView } from '../fleet/fleet.ts';
@@ -57,7 +57,8 @@ export class Observer {
 
   record(): ObjectRecord {
     const record = this.#options.store.record(this.key);
-    invariant(record, `no record of ${this.key} in its pass`);
+    // In a cluster, it may vanish during its pass.
+    if (!record) throw new ObjectGone(this.key);
     return record;
   }
 
