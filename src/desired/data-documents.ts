@@ -14,6 +14,8 @@ export interface DataFault {
   readonly reason: 'DuplicateSecret' | 'InvalidReference';
   readonly message: string;
   readonly remedy: string;
+  /** It has not been read yet: that passes by itself. */
+  readonly isUnread?: true;
 }
 
 /** By key. */

@@ -50,8 +50,8 @@ export interface KeyedAccount {
 
 export type AccountKey =
   | { readonly kind: 'key'; readonly key: Sensitive<string> }
-  /** `remedy`: how to provide a key. */
-  | { readonly kind: 'none'; readonly remedy: string };
+  /** `remedy`: how to provide a key. `isUnread`: its Secret has not been read yet. */
+  | { readonly kind: 'none'; readonly remedy: string; readonly isUnread?: true };
 
 export class AccountKeys {
   readonly #environment: EnvironmentAccount;
@@ -112,7 +112,8 @@ function secretKey(account: KeyedAccount, snapshot: DesiredSnapshot | undefined)
   const value = data?.get(key)?.reveal().trim();
   if (value) return { kind: 'key', key: new Sensitive(value) };
   const fault = data?.fault ?? data?.faults?.get(key);
-  if (fault) return none(`${fault.message}; ${fault.remedy}`);
+  if (fault)
+    return { ...none(`${fault.message}; ${fault.remedy}`), ...(fault.isUnread ? { isUnread: true } : {}) };
   return none(secretRemedy(account, { namespace, secret, key, isThere: data !== undefined }, snapshot));
 }
 

@@ -250,7 +250,7 @@ export class AccountRegistry implements Accounts {
       credential,
       origin: originOf(spec.url),
       hold,
-      keyRemedy: () => this.#keyRemedy(name, account()),
+      missingKey: () => this.#missingKey(name, account()),
       me: (...asked) => api.me(...asked),
       heartbeatsWait: () => this.#options.hasHeartbeats(name),
       lastKnown: known?.identity.lastKnown,
@@ -371,9 +371,9 @@ export class AccountRegistry implements Accounts {
     return found.kind === 'key' ? found.key : undefined;
   }
 
-  #keyRemedy(name: string, account: Readable): string {
+  #missingKey(name: string, account: Readable): { readonly remedy: string; readonly isUnread?: true } {
     const found = this.#keys.keyOf({ name, ...account }, this.#snapshot);
-    return found.kind === 'none' ? found.remedy : '';
+    return found.kind === 'none' ? found : { remedy: '' };
   }
 
   /** Stops reads and changes. Heartbeats for tasks that have activities in it continue until the process ends. */

@@ -41,8 +41,8 @@ export interface IdentityWatchOptions {
   readonly origin: string;
   /** Why no key may be sent there. */
   readonly hold: () => OriginHold | undefined;
-  /** How to provide a key when there is none. */
-  readonly keyRemedy: () => string;
+  /** How to provide a key when there is none. `isUnread`: there may be one, whose Secret has not been read yet. */
+  readonly missingKey: () => { readonly remedy: string; readonly isUnread?: true };
   readonly me: (
     credential: Sensitive<string>,
     signal: AbortSignal,
@@ -211,9 +211,11 @@ export class IdentityWatch implements IdentityCheck, CredentialTrust, AccountIde
 
   /** There is no usable key for the account. */
   #absent(hold: OriginHold | undefined): ReadProblem {
+    const { account, missingKey } = this.#options;
+    const { remedy, isUnread } = missingKey();
     const { reason, message } = hold ?? {
-      reason: 'CredentialMissing' as const,
-      message: `there is no API key for the account ${this.#options.account}: ${this.#options.keyRemedy()}`,
+      reason: isUnread ? ('ApiUnreachable' as const) : ('CredentialMissing' as const),
+      message: `${isUnread ? 'the API key is not known yet' : 'there is no API key'} for the account ${account}: ${remedy}`,
     };
     return { reason, outcome: { kind: 'not-sent', reason: message }, message };
   }

@@ -21,7 +21,7 @@ import { VersionedMap, backoffMs, messageOf, type Clock, type Random, type Timer
 import type { KubernetesApi, KubernetesObject } from '../../kubernetes/index.ts';
 import type { Logger } from '../../telemetry/index.ts';
 import type { DataId, DataKind, Referred } from '../references.ts';
-import { configMapData, faulty, secretData, type SecretData } from '../data-documents.ts';
+import { configMapData, faulty, secretData, type DataFault, type SecretData } from '../data-documents.ts';
 import { PeriodicReads, RequestedReads, paceMs } from './read-turns.ts';
 import type { Finding } from '../explain.ts';
 import { pathText } from '../problem.ts';
@@ -332,14 +332,18 @@ function problemsOf({ state, findings, failure, referred }: Item): readonly Prob
   return state === 'there' ? findings : [];
 }
 
-const notYet = { message: 'has not been read yet', remedy: 'wait for the API server' };
+const notYet = {
+  message: 'has not been read yet',
+  remedy: 'wait for the API server',
+  isUnread: true,
+} as const;
 
 function blank(
   { kind, namespace, name }: Referred,
-  { message, remedy }: Problem | typeof notYet,
+  { message, remedy, isUnread }: Omit<DataFault, 'reason'>,
 ): SecretData {
   const whole = `the ${kind} ${name} in the namespace ${namespace} ${message}`;
-  return faulty({ reason: 'InvalidReference', message: whole, remedy });
+  return faulty({ reason: 'InvalidReference', message: whole, remedy, ...(isUnread && { isUnread }) });
 }
 
 /** Whether it exists is not known. */

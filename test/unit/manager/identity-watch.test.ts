@@ -65,7 +65,7 @@ function watchOf(of: MemoryStore): IdentityWatch {
     isDocument: true,
     origin,
     hold: () => hold,
-    keyRemedy: () => 'put one there',
+    missingKey: () => ({ remedy: 'put one there' }),
     logger: createLogger('silent'),
   });
 }

@@ -2,6 +2,7 @@
 import { describe, expect, test } from 'vitest';
 import { stringify } from 'yaml';
 import { apiVersion, objectKey, type ObjectKey } from '../../../src/resources/index.ts';
+import { faulty } from '../../../src/desired/data-documents.ts';
 import { Sensitive } from '../../../src/base/index.ts';
 import { AccountKeys } from '../../../src/manager/account-keys.ts';
 import { desiredOf, serviceDocument } from '../../support/desired.ts';
@@ -74,6 +75,32 @@ describe('of the API key', () => {
     await fleet.clock.advance(10_000);
     expect(readyReason(fleet, web)).toBe('Running');
     expect(condition(fleet, web, 'Stalled')?.status).toBe('False');
+  });
+
+  test('whose Secret has not been read yet: it waits, and is not said to be missing', async () => {
+    const unread = faulty({
+      reason: 'InvalidReference',
+      message: 'the Secret compute in the namespace default has not been read yet',
+      remedy: 'wait for the API server',
+      isUnread: true,
+    });
+    const desired = desiredOf({ 'account.yaml': accountDocument, 'web.yaml': serviceDocument('web') });
+    const fleet = await scriptedFleet({
+      ...desired,
+      secrets: desired.secrets.with([['default/compute', unread]]),
+    });
+    running.push(fleet);
+    await fleet.clock.advance(20_000);
+    for (const key of [account, web]) {
+      expect(condition(fleet, key, 'Ready')).toMatchObject({ status: 'Unknown', reason: 'ApiUnreachable' });
+      expect(condition(fleet, key, 'Stalled')?.status).toBe('False');
+      const { message } = condition(fleet, key, 'Ready') ?? {};
+      expect(message).toContain('the Secret compute in the namespace default has not been read yet');
+      expect(message).not.toContain('there is no API key');
+    }
+    fleet.tell(desiredOf({ ...access, 'web.yaml': serviceDocument('web') }));
+    await fleet.clock.advance(10_000);
+    expect(fleet.api.news()).not.toEqual([]);
   });
 
   test('that goes while all is well: nothing is concluded, and nothing is sent', async () => {

@@ -111,6 +111,7 @@ describe('Secrets and ConfigMaps', () => {
       ok: false,
       message: 'the Secret token in the namespace default has not been read yet',
     });
+    expect(world.latest.secrets.get('default/token')?.fault?.isUnread).toBe(true);
     putSecret(world.cluster, 'token', 'one');
     answer.resolve();
     await world.settle();
