@@ -26,6 +26,7 @@ import { Intake } from './admission/intake.ts';
 import type { Kinds } from './kind.ts';
 import { storeLastCounts } from './last-counts.ts';
 import { Members } from './fleet/members.ts';
+import { ReadBrakeLog } from './fleet/read-brake-log.ts';
 import type { Money } from './money/money.ts';
 import { passResults, reasonOf } from './pass-labels.ts';
 import { passedOver, type PassResult } from './decision.ts';
@@ -78,6 +79,7 @@ export class Controller {
   /** Accounts that can't be read, with the reason that the objects in them report. */
   readonly #blind = new Map<string, ReadFailure['reason']>();
   readonly #spendingStops = new SpendingStops();
+  readonly #readBrakes: ReadBrakeLog;
   /** Accounts that became unusable since the last admission. */
   readonly #lost = new Set<AccountHandle>();
   readonly #members: Members;
@@ -89,6 +91,7 @@ export class Controller {
   constructor(options: ControllerOptions) {
     this.#options = options;
     this.#members = new Members(options);
+    this.#readBrakes = new ReadBrakeLog(options.logger);
     this.#values = new ValuesWatch(options.store.digestKey);
     const shareOf = (key: ObjectKey) => shareOfKey(key, this.#members.accountOf(key), options);
     this.#queue = new Workqueue(options.clock, options.metrics, { shareOf });
@@ -136,8 +139,10 @@ export class Controller {
 
   /** Rechecks what changed, what uses that (an earlier read may have left it out), and what waited for a read. */
   onSnapshot(handle: AccountHandle, change: SnapshotChange): void {
-    const { money, fleet, kinds } = this.#options;
+    const { money, fleet, kinds, mode } = this.#options;
     const { snapshot } = change;
+    // A preview shows it with the objects that it holds.
+    if (mode === 'manage') this.#readBrakes.saw(handle.name, fleet.readBrake(handle, snapshot));
     const isLooser = money.observe(handle, change);
     // What a preview found of an account that could not be read is not final.
     const isReadAgain = this.#blind.delete(handle.name) && this.#options.mode === 'preview';

@@ -51,16 +51,24 @@ async function confirm(fleet: Fleet, url: string): Promise<void> {
 
 testInTime('a colleague deletes nine of twelve services at once', async () => {
   const { plane, fleet, manager, url } = await world();
+  const lines = () =>
+    Array.from(manager.stderr.matchAll(/"account":"([^"]*)".*"msg":"mass-change brake (\w+)"/g), (line) =>
+      line.slice(1),
+    );
   expect(await causes(url)).toEqual(none);
   const gone = await Promise.all(names.slice(0, 9).map((name) => plane.service(name)));
   await Promise.all(
     gone.map(({ id }) => plane.call('POST', `/api/services/${id}/actions`, { action: 'delete' })),
   );
   await untilCauses(url, { ...none, account: 1 });
+  const engaged = ['default/default', 'engaged'];
+  expect(lines()).toEqual([engaged]);
+  expect(manager.stderr).toContain('suddenly lacks 9 of 12 managed objects');
   await confirm(fleet, plane.url);
   await untilCauses(url, none);
   await fleet.untilReady(12, 5 * minuteMs);
   expect(await causes(url)).toEqual(none);
+  expect(lines()).toEqual([engaged, ['default/default', 'released']]);
   await manager.kill('SIGTERM');
 });
 

@@ -283,7 +283,7 @@ export class Fleet {
     }));
     const ofReads = Array.from(handles).flatMap((handle) => {
       const { current } = handle.informer;
-      const gate = current && this.#readBrake(handle, current);
+      const gate = current && this.readBrake(handle, current);
       return gate
         ? [{ namespace: undefined, account: handle.name, reason: gate.reason, message: gate.message }]
         : [];
@@ -294,7 +294,7 @@ export class Fleet {
   gates(handle: AccountHandle, snapshot: AccountSnapshot): Gates {
     const [namespace = ''] = handle.name.split('/');
     const ofSource = this.brakes.get(wholeSource) ?? this.brakes.get(namespace);
-    const brake = ofSource ?? this.#readBrake(handle, snapshot);
+    const brake = ofSource ?? this.readBrake(handle, snapshot);
     const { spec, name, identity, funds, informer } = handle;
     const spending = spendingGate(name, {
       balanceMicros: informer.balanceMicros,
@@ -307,7 +307,7 @@ export class Fleet {
   }
 
   /** An account read that lacks too many managed things does not count. */
-  #readBrake(handle: AccountHandle, snapshot: AccountSnapshot): Gate | undefined {
+  readBrake(handle: AccountHandle, snapshot: AccountSnapshot): Gate | undefined {
     if (this.#massChangeAllowed(handle.name)) return undefined;
     const known = this.#readBrakes.get(snapshot);
     if (known) return known === 'none' ? undefined : known;
