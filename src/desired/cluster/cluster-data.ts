@@ -41,8 +41,8 @@ interface Item {
   state: 'unread' | 'there' | 'absent' | 'failing';
   /** As last read. It is kept while absent, because a deletion may need it. */
   data: SecretData | undefined;
-  /** In place of `data` while it was never read. */
-  blank: SecretData;
+  /** In place of `data` while that is not known. Not kept with what is absent: anybody may refer to as many as they like. */
+  blank: SecretData | undefined;
   /** Of the object, and of the keys that `data` was taken from. */
   version: string;
   /** Problems of what was read. */
@@ -291,6 +291,7 @@ export class ClusterData {
     const isFirst = item.state === 'unread';
     if (item.version !== version) Object.assign(item, dataOf(item.referred, object), { version });
     item.state = 'there';
+    item.blank = undefined;
     item.failure = undefined;
     item.misses = 0;
     // The first reads come together. The second ones are spread over the whole period.
@@ -307,7 +308,7 @@ export class ClusterData {
     const changed = item.state !== state || item.failure?.message !== failure?.message;
     item.state = state;
     item.failure = failure;
-    if (failure && changed) item.blank = blank(item.referred, failure);
+    if (changed) item.blank = failure && blank(item.referred, failure);
     item.dueAtMs = clock.monotonicMs() + backoffMs(item.misses, missBackoff, random);
     item.misses += 1;
     return changed;

@@ -1,7 +1,13 @@
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
 import { describe, expect, test } from 'vitest';
-import { formatProblem, type DesiredObject } from '../../../../src/desired/index.ts';
+import { systemRandom } from '../../../../src/base/index.ts';
+import { ClusterData } from '../../../../src/desired/cluster/cluster-data.ts';
+import { formatProblem, type DataId, type DesiredObject } from '../../../../src/desired/index.ts';
 import { resolveEnvironment } from '../../../../src/kinds/container-service/environment-values.ts';
 import { KubernetesError } from '../../../../src/kubernetes/index.ts';
+import { createLogger } from '../../../../src/telemetry/index.ts';
+import { ManualClock } from '../../../support/manual-clock.ts';
 import { base64, type MemoryCluster } from '../../../support/memory-cluster.ts';
 import { WatchedCluster, fromSecret, putService } from '../watched-cluster.ts';
 
@@ -327,4 +333,35 @@ describe('a Secret that cannot be read', () => {
     expect(world.latest.problems).toHaveLength(1);
     expect(world.latest.objects.size).toBe(1);
   });
+});
+
+/** Of a heap without garbage. */
+function heapBytes(): number {
+  setFlagsFromString('--expose-gc');
+  (runInNewContext('gc') as () => void)();
+  return process.memoryUsage().heapUsed;
+}
+
+test('those that are missing take little memory, because anybody may refer to as many as they like', async () => {
+  const count = 10_000;
+  const data = new ClusterData({
+    api: { get: async () => undefined },
+    clock: new ManualClock(),
+    random: systemRandom,
+    logger: createLogger('silent'),
+    onChange: () => undefined,
+  });
+  const refer = (at: number) => {
+    const name = `missing-${at}`;
+    const referred = { kind: 'Secret', namespace: 'team', name, keys: new Set(['key']) } as const;
+    const id: DataId = `Secret/team/${name}`;
+    return [id, { ...referred, deleting: false, edited: false, isKey: false }] as const;
+  };
+  const referred = new Map(Array.from({ length: count }, (_, at) => refer(at)));
+  const before = heapBytes();
+  data.refer(referred);
+  await data.answered(1000);
+  expect((heapBytes() - before) / count).toBeLessThan(600);
+  expect(data.problems()).toEqual([]);
+  data.stop();
 });
