@@ -407,6 +407,7 @@ const timeline = {
   limits: '',
   hasMore: false,
   accounts: ['shop/default'],
+  moreAccounts: 0,
   older: { state: 'unread', behind: () => [] },
   onOlder: () => undefined,
   onFilter: () => undefined,
@@ -442,6 +443,22 @@ test('a timeline is filtered by object and account, and has a way to older ones'
   expect(textsOf(view({ older }), 'tbody tr').at(-1)).toContain('of-old');
   expect(textsOf(view({ older }), 'button')).toEqual(['Older ones']);
   expect(textsOf(view({ older: { ...older, state: 'complete' } }), 'button')).toEqual([]);
+});
+
+test('where not all accounts are listed, a timeline shows how many there are, and lets one be typed', () => {
+  const asked: Readonly<Record<string, string>>[] = [];
+  const query = { object: 'ContainerService/shop/web', account: 'team-7/late' };
+  const model = { ...timeline, query, mutations: [], moreAccounts: 249 };
+  const element = rendered(timelineView({ ...model, onFilter: (next) => asked.push(next) }, now));
+  const input = element.querySelector<HTMLInputElement>('input[name=account]');
+  expect(input?.value).toBe('team-7/late');
+  expect(input?.closest('label')?.textContent).toContain('1 of 250 are suggested');
+  expect(element.querySelectorAll('select')).toHaveLength(0);
+  const suggested = element.querySelectorAll(`datalist#${input?.getAttribute('list')} option`);
+  expect(Array.from(suggested, (option) => option.getAttribute('value'))).toEqual(['shop/default']);
+  if (input) input.value = ' team-9/other ';
+  input?.dispatchEvent(new (element.ownerDocument.defaultView?.Event ?? Event)('change'));
+  expect(asked).toEqual([{ ...query, account: 'team-9/other' }]);
 });
 
 test('while older mutations may match, a timeline has a way to them, and does not call itself empty', () => {

@@ -120,8 +120,9 @@ export function content(
     case 'timeline': {
       const { limits, hasMore } = head as { readonly limits: string; readonly hasMore: boolean };
       const accounts = summary?.accounts.map(({ account }) => account) ?? [];
-      const mutations = values as Mutation[];
-      return timelineView({ query: route.query, mutations, limits, hasMore, accounts, older, ...shell }, now);
+      const moreAccounts = (summary?.accountCounts.all ?? 0) - accounts.length;
+      const known = { mutations: values as Mutation[], limits, hasMore, accounts, moreAccounts };
+      return timelineView({ query: route.query, ...known, older, ...shell }, now);
     }
   }
 }

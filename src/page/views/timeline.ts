@@ -17,6 +17,8 @@ export interface TimelineModel {
   readonly hasMore: boolean;
   /** Whose mutations may be asked for. */
   readonly accounts: readonly string[];
+  /** How many more there are: the summary has the first hundred. */
+  readonly moreAccounts: number;
   readonly older: Pick<OlderMutations, 'state' | 'behind'>;
   readonly onOlder: () => void;
   /** `query`: without what is empty. */
@@ -91,12 +93,11 @@ const spans: readonly (readonly [name: string, ms: number])[] = [
 ];
 const minuteMs = 60_000;
 
-function filters({ query, accounts, onFilter }: TimelineModel, now: Now): TemplateResult {
-  const { object = '', account = '', from = '', to = '' } = query;
+function filters(model: TimelineModel, now: Now): TemplateResult {
+  const { query, onFilter } = model;
+  const { object = '', from = '', to = '' } = query;
   const set = (name: string) => (event: Event) =>
     onFilter({ ...query, [name]: (event.target as HTMLInputElement).value.trim() });
-  // Also one that nobody can choose any more.
-  const choices = account === '' || accounts.includes(account) ? accounts : [account, ...accounts];
   return html`<form class="filters" role="search" @submit=${(event: Event) => event.preventDefault()}>
     <label
       >Object<input
@@ -107,15 +108,40 @@ function filters({ query, accounts, onFilter }: TimelineModel, now: Now): Templa
         placeholder="KIND/NAMESPACE/NAME"
         @change=${set('object')}
     /></label>
-    <label
-      >Account<select name="account" @change=${set('account')}>
-        <option value="" ?selected=${account === ''}>all</option>
-        ${choices.map((name) => html`<option value=${name} ?selected=${name === account}>${name}</option>`)}
-      </select></label
-    >
-    ${timeField('From', 'from', from, 0, query, onFilter, now)}
+    ${accountField(model, set('account'))} ${timeField('From', 'from', from, 0, query, onFilter, now)}
     ${timeField('To', 'to', to, minuteMs - 1000, query, onFilter, now)}
   </form>`;
+}
+
+/** A list of all, or a field to type in, which suggests some. */
+function accountField(
+  { query: { account = '' }, accounts, moreAccounts }: TimelineModel,
+  change: (event: Event) => void,
+): TemplateResult {
+  if (moreAccounts > 0) {
+    const all = accounts.length + moreAccounts;
+    return html`<label
+      >Account (${accounts.length} of ${all} are suggested)<input
+        type="search"
+        name="account"
+        maxlength="600"
+        list="timeline-accounts"
+        .value=${account}
+        placeholder="NAMESPACE/NAME"
+        @change=${change}
+      /><datalist id="timeline-accounts">
+        ${accounts.map((name) => html`<option value=${name}></option>`)}
+      </datalist></label
+    >`;
+  }
+  // Also one that nobody can choose any more.
+  const choices = account === '' || accounts.includes(account) ? accounts : [account, ...accounts];
+  return html`<label
+    >Account<select name="account" @change=${change}>
+      <option value="" ?selected=${account === ''}>all</option>
+      ${choices.map((name) => html`<option value=${name} ?selected=${name === account}>${name}</option>`)}
+    </select></label
+  >`;
 }
 
 function timeChoices(
