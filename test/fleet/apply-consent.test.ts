@@ -45,6 +45,9 @@ describe('an apply that follows one that was stopped', () => {
     await declare({ replicas: 1 });
     expect((await fleet.apply('--timeout', '3s')).code).toBe(1);
     expect(await names()).toEqual(['llm-0', 'llm-1']);
+    const shown = await fleet.plan('--max-cost-increase', '0');
+    const replicas = [{ name: 'llm-1', action: 'delete' }];
+    expect([shown.code, shown.plan.changes]).toMatchObject([2, [{ action: 'scale', name: 'llm', replicas }]]);
     const { code, stderr } = await fleet.apply();
     expect([code, stderr]).toEqual([0, expect.not.stringContaining('NotInPlan')]);
     expect(await names()).toEqual(['llm-0']);
@@ -63,6 +66,13 @@ describe('an apply that follows one that was stopped', () => {
     await fleet.remove('llm.yaml');
     expect((await fleet.apply('--timeout', '3s')).code).toBe(1);
     expect(await names()).toEqual(['llm-0', 'llm-1']);
+    const { plan } = await fleet.plan();
+    const named = plan.changes[0].replicas.map(({ name }: Json) => name);
+    expect([plan.changes[0].action, plan.changes[0].destroysData, named]).toEqual([
+      'delete',
+      true,
+      ['llm-0', 'llm-1'],
+    ]);
     const { code, stderr } = await fleet.apply();
     expect([code, stderr]).toEqual([0, expect.not.stringContaining('NotInPlan')]);
     expect((await plane.account()).volumes).toEqual([]);

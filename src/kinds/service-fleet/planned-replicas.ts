@@ -1,5 +1,6 @@
 /** What becomes of each replica, in a plan. Pure. */
 import type { Arrange, OwnedChange } from '../../engine/plan/index.ts';
+import { isShownDraining } from './draining-shown.ts';
 import { inPhase, type FleetInputs } from './inputs.ts';
 import type { FleetLook } from './look.ts';
 import { isShownRepaired } from './repair.ts';
@@ -21,6 +22,8 @@ export function plannedReplicas(look: FleetLook, plan: Arrange): OwnedChange[] {
     const action = plan.change === 'leave' ? 'leave' : cause === 'repair' ? 'replace' : 'delete';
     return known.phase === 'wanted' && phase !== 'wanted' ? [{ name, action }] : [];
   });
+  const drained = look.replicas.filter((replica) => isShownDraining(plan, replica));
+  if (drained.length > 0) return drained.map(({ entry }) => removalOf(look, entry.slot));
   // Of a command, and of a number that waits, no replica is chosen yet.
   const isChosen = roster.some(({ slot, phase }) => before.get(slot)?.phase !== phase);
   if (plan.change === 'scale') {
@@ -59,9 +62,11 @@ function addedWith(look: FleetLook, plan: Arrange): OwnedChange[] {
 }
 
 function removedWith(look: FleetLook, plan: Arrange): OwnedChange[] {
-  return leavingWith(look, plan).map(({ entry }) => {
-    return { name: childName(look.name, entry.slot), action: 'delete' };
-  });
+  return leavingWith(look, plan).map(({ entry }) => removalOf(look, entry.slot));
+}
+
+function removalOf(look: FleetLook, slot: number): OwnedChange {
+  return { name: childName(look.name, slot), action: 'delete' };
 }
 
 /** It gets what the document requires later. One that has its turn already shows that itself. */
