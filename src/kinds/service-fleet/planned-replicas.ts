@@ -3,13 +3,16 @@ import type { Arrange, OwnedChange } from '../../engine/plan/index.ts';
 import { isShownDraining } from './draining-shown.ts';
 import { inPhase, type FleetInputs } from './inputs.ts';
 import type { FleetLook } from './look.ts';
+import { boundReplicas } from './placement.ts';
 import { isShownRepaired } from './repair.ts';
 import type { Replica } from './replica.ts';
+import { revised } from './revising.ts';
 import { hasContent } from './revisions.ts';
 import { childName } from './roster.ts';
 import { nextSlots } from './slots.ts';
 import type { FleetState } from './state.ts';
 import { victims } from './victims.ts';
+import { isGrowthForbidden } from './volumes.ts';
 
 /** Those that are added at once, all that leave, and in a rollout all that differ, and all that are added or leave with it. */
 export function plannedReplicas(look: FleetLook, plan: Arrange): OwnedChange[] {
@@ -31,20 +34,32 @@ export function plannedReplicas(look: FleetLook, plan: Arrange): OwnedChange[] {
     return [...moved, ...own, ...repairedWith(look, plan, moved)];
   }
   if (plan.change !== 'update') return moved;
-  // The revision that they are to have may be made by this plan.
-  const { mode } = look.object.spec.update;
   const leaving = leavingWith(look, plan);
+  const wayOf = waysOf(look, plan);
   const differing = inPhase(look.replicas, 'wanted').flatMap((replica): OwnedChange[] => {
-    const { entry, isMisplaced } = replica;
-    const name = childName(look.name, entry.slot);
+    const name = childName(look.name, replica.entry.slot);
     if (moved.some((other) => other.name === name)) return [];
-    if (leaving.includes(replica)) return [{ name, action: 'delete' }];
-    const isRepaired = isShownRepaired(plan, replica);
-    if (!isToChange(look, replica) && !isMisplaced && !isRepaired) return [];
-    const isReplaced = isMisplaced || mode === 'Replace' || isRepaired;
-    return [{ name, action: isReplaced ? 'replace' : 'update' }];
+    const action = leaving.includes(replica) ? 'delete' : wayOf(replica);
+    return action ? [{ name, action }] : [];
   });
   return [...moved, ...differing, ...addedWith(look, plan)];
+}
+
+/** What becomes of a replica that stays wanted, as a rollout divides them (rollout.ts). */
+function waysOf(look: FleetLook, plan: Arrange): (replica: Replica) => 'update' | 'replace' | undefined {
+  const { mode } = look.object.spec.update;
+  const bound = boundReplicas(look);
+  // The revision that they are to have may be made by this plan.
+  const next = look.problem ?? revised(look);
+  const { target } = 'kind' in next ? look : next;
+  return (replica) => {
+    const { entry, isMisplaced, rejection } = replica;
+    const isMoved = (isMisplaced && !bound.includes(replica)) || rejection !== undefined;
+    if (isMoved || isShownRepaired(plan, replica)) return 'replace';
+    if (!isToChange(look, replica)) return undefined;
+    if (mode === 'Replace') return 'replace';
+    return isGrowthForbidden(look, entry, target) ? undefined : 'update';
+  };
 }
 
 function repairedWith(look: FleetLook, plan: Arrange, moved: readonly OwnedChange[]): OwnedChange[] {

@@ -1,8 +1,9 @@
 /** What a plan shows of the replicas of a fleet that gets another template and another number in one edit. */
-import { expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import type { Arrange } from '../../../../src/engine/plan/index.ts';
 import type { FleetLook } from '../../../../src/kinds/service-fleet/look.ts';
 import { losesData, plannedReplicas } from '../../../../src/kinds/service-fleet/planned-replicas.ts';
+import { previewFleet } from '../../../../src/kinds/service-fleet/preview.ts';
 import type { Replica } from '../../../../src/kinds/service-fleet/replica.ts';
 import { rolloutTo } from '../../../../src/kinds/service-fleet/rollout.ts';
 import {
@@ -113,4 +114,53 @@ test('one that drains and is taken back is not shown as a new one', () => {
   const plan = planOf(world) as Arrange;
   expect(plan).toMatchObject({ change: 'scale', message: 'taken back: replica 2' });
   expect(plannedReplicas({ ...inputsOf(world), name: 'llm' } as FleetLook, plan)).toEqual([]);
+});
+
+describe('the replicas that are named are those that the text counts', () => {
+  /** `1 in place, 2 replaced`, once of the text, and once of the names. */
+  function waysOf(world: World) {
+    const plan = previewFleet(inputsOf(world)) as Arrange;
+    const text = plan.differences.find(({ path }) => path === 'template')?.observed;
+    const owned = plannedReplicas({ ...inputsOf(world), name: 'llm' } as FleetLook, plan);
+    const count = (what: string) => owned.filter(({ action }) => action === what).length;
+    const named = [[count('update'), 'in place'] as const, [count('replace'), 'replaced'] as const];
+    const ways = named.flatMap(([of, way]) => (of > 0 ? [`${of} ${way}`] : []));
+    return { text, named: ways.join(', ') };
+  }
+
+  test('with one that its candidate does not allow', () => {
+    const rejection = { state: 'PriceTooHigh', message: 'as shown' } as const;
+    const replicas = [
+      replicaIn('outdated', 0),
+      replicaIn('outdated', 1),
+      replicaIn('outdated', 2, { rejection }),
+    ];
+    const { text, named } = waysOf(worldOf(replicas));
+    expect([text, named]).toEqual([
+      '3 of 3 replicas differ (2 in place, 1 replaced)',
+      '2 in place, 1 replaced',
+    ]);
+  });
+
+  test('with one whose volume binds it to a place that no candidate has any more', () => {
+    const replicas = [replicaIn('outdated', 0), replicaIn('outdated', 1), replicaIn('misplaced', 2)];
+    const sizeGb = 20;
+    const volumes = [
+      { slot: 0, ...place, sizeGb },
+      { slot: 1, ...place, sizeGb },
+      { slot: 2, account: 'default', region: 'economy', sizeGb },
+    ];
+    const { text, named } = waysOf(withVolumes(replicas, { state: { volumes } }));
+    expect([text, named]).toEqual(['2 of 3 replicas differ (2 in place)', '2 in place']);
+  });
+
+  test('with one whose volume would have to grow, and nobody may pause it', () => {
+    const replicas = slots(3).map((slot) => replicaIn('outdated', slot));
+    const small = { isMade: true, shownGb: 20, geography: undefined, pending: undefined };
+    const facts = new Map(slots(3).map((slot) => [slot, slot === 0 ? small : { ...small, shownGb: 30 }]));
+    const volumes = { facts, taken: new Map(), leaving: new Set<number>() };
+    const spec = volumeSpec({ sizeGb: 30, expansion: 'Never' });
+    const { text, named } = waysOf(withVolumes(replicas, { spec, volumes }));
+    expect([text, named]).toEqual(['2 of 3 replicas differ (2 in place)', '2 in place']);
+  });
 });
