@@ -143,8 +143,10 @@ export interface RemoteThings<Spec, Remote extends { readonly id: string }, Look
   ): Observed<Remote>;
   /** Whether an unidentified or unusable entry could be what a creation for the object made. */
   couldBe(entry: Remote | wire.Unidentified<Remote>, subject: Subject<Spec>): boolean;
-  /** Whether it may carry the object's mark without showing it. */
-  hidesMarks(value: Remote, subject: Subject<Spec>): boolean;
+  /** Whether it may carry a mark without showing it. */
+  hidesMarks(value: Remote): boolean;
+  /** Of what hides its marks: whether its name may be the object's. Without this function it may. */
+  isNamedLike?(value: Remote | wire.Unidentified<Remote>, subject: Subject<Spec>): boolean;
   /** Why it can't be what a creation for the object made, even if an operator claims that. Undefined if it can. */
   refutes?(value: Remote, subject: Subject<Spec>): string | undefined;
   /** What to record, in addition to its id, when a thing is found for the object. */

@@ -111,9 +111,21 @@ export function duplicates(things: AnyThings, view: AnyView): readonly Described
 
 /** Ids of things that belong to no object, and may carry the object's mark without showing it. */
 export function unmarked(things: AnyThings, view: AnyView, snapshot: AccountSnapshot): readonly string[] {
-  return [...shown(things, snapshot).values()]
-    .filter((value) => things.hidesMarks(value, view) && view.store.recordOf(value.id) === undefined)
+  const mayBeItsOwn = (value: AnyRemote) => things.isNamedLike?.(value, view) ?? true;
+  return hidingIn(things, shown(things, snapshot))
+    .filter((value) => mayBeItsOwn(value) && view.store.recordOf(value.id) === undefined)
     .map(({ id }) => id);
+}
+
+const hidingThings = new WeakMap<ReadonlyMap<string, AnyRemote>, readonly AnyRemote[]>();
+
+/** Found out once for a read: each creation asks. */
+function hidingIn(things: AnyThings, items: ReadonlyMap<string, AnyRemote>): readonly AnyRemote[] {
+  const known = hidingThings.get(items);
+  if (known) return known;
+  const found = [...items.values()].filter((value) => things.hidesMarks(value));
+  hidingThings.set(items, found);
+  return found;
 }
 
 /** Whether a snapshot shows a thing with this id but without the object's mark. */

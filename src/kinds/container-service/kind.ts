@@ -57,24 +57,23 @@ const remote: RemoteThings<ContainerServiceSpec, Service, ServiceLook> = {
     }
     const { unreadable = [] } = entry;
     return (
-      mayHideMarks(entry, subject) ||
+      isNamedLike(entry, subject) ||
       unreadable.some(({ field, decides }) => decides && field.startsWith('env'))
     );
   },
-  hidesMarks: mayHideMarks,
+  hidesMarks: (service) => !showsVariables(service),
+  isNamedLike,
   /** A service that is found again is taken as it is: its restart token has been seen to. */
   found: ({ object }) => ({ restartToken: object.spec.restartToken }),
   replaces: ({ replacement }) => replacement === 'Recreate',
   needsCatalog: true,
 };
 
-/** Its variables are not shown, and its name does not tell that it is another one. */
-function mayHideMarks(
-  value: Service | wire.Unidentified<Service>,
+/** Its name does not show that it is another one. */
+function isNamedLike(
+  { name }: Service | wire.Unidentified<Service>,
   { object }: Subject<ContainerServiceSpec>,
 ): boolean {
-  if (showsVariables(value)) return false;
-  const { name } = value;
   const own = remoteName('ContainerService', object.name, object.spec);
   return name === undefined || name.toLowerCase() === own.toLowerCase();
 }
