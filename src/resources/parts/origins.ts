@@ -1,9 +1,18 @@
 /** Origins (scheme, host and port): what a key or a Secret may be sent to. */
 import { annotations } from './names.ts';
 
+/** Of the addresses that were asked for lately: each pass asks for that of its account several times. */
+const known = new Map<string, string>();
+const mostKnown = 100;
+
 /** That of an address; the text itself when it is none. */
 export function originOf(url: string): string {
-  return URL.canParse(url) ? new URL(url).origin : url;
+  const before = known.get(url);
+  if (before !== undefined) return before;
+  const origin = URL.parse(url)?.origin ?? url;
+  if (known.size >= mostKnown) known.clear();
+  known.set(url, origin);
+  return origin;
 }
 
 export interface NamedOrigins {
