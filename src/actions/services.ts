@@ -133,5 +133,8 @@ function patchBody({ patch, environment }: ActionOf<'patch-service'>): wire.Serv
 
 /** By name: documents that list the same variables in another order make the same bytes. */
 function inOrder(environment: Readonly<Record<string, string>>): Record<string, string> {
-  return Object.fromEntries(Object.entries(environment).sort(([left], [right]) => (left < right ? -1 : 1)));
+  // Without a prototype, as `wireEnvironment` makes it.
+  const ordered = Object.create(null) as Record<string, string>;
+  for (const name of Object.keys(environment).sort()) ordered[name] = environment[name] as string;
+  return ordered;
 }

@@ -9,18 +9,16 @@ export function stableJson(value: unknown): string {
   return JSON.stringify(sorted(value));
 }
 
-/** A copy: it takes half the time of a replacer of `JSON.stringify`. */
+/**
+ * A copy: it takes half the time of a replacer of `JSON.stringify`. It has no prototype. So `__proto__` is a member like others, and V8 does
+ * not look for the shape of an object with as many members, which would double the time for a document.
+ */
 function sorted(value: unknown): unknown {
   if (!hasMembers(value)) return value;
   if (Array.isArray(value)) return value.map(sorted);
   if (typeof value['toJSON'] === 'function') return sorted((value as { toJSON(): unknown }).toJSON());
-  const copy: Record<string, unknown> = {};
-  for (const name of Object.keys(value).sort()) {
-    const member = sorted(value[name]);
-    // An assignment would set the prototype.
-    if (name === '__proto__') Object.defineProperty(copy, name, { value: member, enumerable: true });
-    else copy[name] = member;
-  }
+  const copy = Object.create(null) as Record<string, unknown>;
+  for (const name of Object.keys(value).sort()) copy[name] = sorted(value[name]);
   return copy;
 }
 

@@ -29,7 +29,10 @@ export function wireEnvironment({
 }: ServiceInputs): Sensitive<Readonly<Record<string, string>>> {
   const values = environment.kind === 'given' ? environment.values : undefined;
   const beacon = beaconName(owner, markedUid(record), values);
-  return new Sensitive({ ...values?.reveal(), [beacon]: 'managed by fleetkeeper' });
+  // Without a prototype: V8 would keep a shape for each service, since its beacon is a name of its own.
+  const map = Object.assign(Object.create(null) as Record<string, string>, values?.reveal());
+  map[beacon] = 'managed by fleetkeeper';
+  return new Sensitive(map);
 }
 
 /** Differences have the paths `env.NAME` (names) and `env` (values); never a value. */
