@@ -308,9 +308,9 @@ export class Fleet {
 
   /** An account read that lacks too many managed things does not count. */
   readBrake(handle: AccountHandle, snapshot: AccountSnapshot): Gate | undefined {
-    if (this.#massChangeAllowed(handle.name)) return undefined;
     const known = this.#readBrakes.get(snapshot);
-    if (known) return known === 'none' ? undefined : known;
+    if (known === 'none' || this.#massChangeAllowed(handle.name)) return undefined;
+    if (known) return known;
     const { known: ours, missing } = this.#managedIds.count(handle.name, snapshot);
     const gate = isSuspiciousRead(ours, missing)
       ? readBrakeGate(handle.name, ours, missing, massChangeAdvice(this.snapshot, handle.name))

@@ -13,11 +13,13 @@ export function registryView(
   image: string | undefined,
   snapshot: AccountSnapshot | undefined,
 ): RegistryView {
-  const repository = image === undefined ? undefined : repositoryOf(image);
-  if (repository === undefined) return { kind: 'none' };
   const { namespace } = parseObjectKey(record.key);
   const { accountRef } = fleet.planned(record, 'ContainerService').spec;
-  const registry = byAccountRef(fleet.snapshot.objects, 'ImageRegistry', namespace, accountRef.name).findLast(
+  const registries = byAccountRef(fleet.snapshot.objects, 'ImageRegistry', namespace, accountRef.name);
+  // Most fleets have none.
+  const repository = image === undefined || registries.length === 0 ? undefined : repositoryOf(image);
+  if (repository === undefined) return { kind: 'none' };
+  const registry = registries.findLast(
     ({ spec }) => (normalRepository(spec.repository) ?? spec.repository) === repository,
   );
   if (registry === undefined) return { kind: 'none' };
