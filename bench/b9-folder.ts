@@ -1,6 +1,7 @@
 /**
  * B9: a folder of documents planned and applied by one-shot commands, as Terraform is used. The limit of a plan is the YAML library alone on the
- * same documents; that of an apply is with requests and durable records in addition (`peers/apply-alone.ts`).
+ * same documents; that of an apply is with requests and durable records in addition (`peers/apply-alone.ts`). What a plan takes before the first
+ * document is a row of its own: the start of Node, the code, the state and the reads.
  */
 import type { Benchmark, BenchmarkOptions } from './support/benchmark.ts';
 import { FolderWorld, type Finished } from './support/folder-world.ts';
@@ -13,6 +14,8 @@ const terraform = { planSeconds: 8, applySeconds: 86, planExponent: 1.4, applyEx
 const limits = { perSecond: 1000, burst: 10_000, concurrency: 64 };
 
 interface Measured {
+  /** Of an account, and nothing in it. */
+  readonly empty: Finished;
   readonly plan: Finished;
   readonly apply: Finished;
   /** Of everything applied. */
@@ -30,13 +33,11 @@ async function measure(documents: number): Promise<Measured> {
   // What is measured is not to wait for the provider's limit.
   const world = await FolderWorld.start(2, ['--time-scale', timeScale, '--rate-limit', 'none']);
   try {
-    await world.declare({
-      accounts: 1,
-      servicesPerAccount: documents,
-      servicesPerFile: 100,
-      pollSeconds: 60,
-      requests: limits,
-    });
+    const fleet = { accounts: 1, servicesPerFile: 100, pollSeconds: 60, requests: limits };
+    await world.declare({ ...fleet, servicesPerAccount: 0 });
+    const empty = await world.run(['plan', ...world.flags]);
+    await world.declare({ ...fleet, servicesPerAccount: documents });
+    await world.forgetRequests();
     const plan = await world.run(['plan', ...world.flags]);
     const planned = await world.requests();
     await world.forgetRequests();
@@ -44,10 +45,11 @@ async function measure(documents: number): Promise<Measured> {
     const apply = await world.run(['apply', ...world.flags, '--yes', '--stable', '0s']);
     const applied = await world.requests();
     const quiet = await world.run(['plan', ...world.flags]);
-    const codes = [plan, apply, quiet].map(({ code }) => code);
-    if (codes.join() !== '2,0,0') {
-      const said = [plan, apply, quiet].map(({ complaints }) => complaints).join('\n');
-      throw new Error(`plan, apply and plan exited with ${codes.join(', ')}: ${said}`);
+    const runs = [empty, plan, apply, quiet];
+    const codes = runs.map(({ code }) => code);
+    if (codes.join() !== '0,2,0,0') {
+      const said = runs.map(({ complaints }) => complaints).join('\n');
+      throw new Error(`plan, plan, apply and plan exited with ${codes.join(', ')}: ${said}`);
     }
     const parsing = await world.parseAlone();
     const creating = await world.applyAlone(1, {
@@ -55,6 +57,7 @@ async function measure(documents: number): Promise<Measured> {
       requestsAtOnce: limits.concurrency,
     });
     return {
+      empty,
       plan,
       apply,
       quiet,
@@ -159,7 +162,15 @@ async function run({ repetitions, quick }: BenchmarkOptions): Promise<Row[]> {
     target: { atMost: 1.1 },
     beside: `Terraform ${terraform[`${what}Exponent`]}`,
   });
+  const empty = rounds.flatMap((round) => Array.from(round.values(), (one) => one.empty));
   return [
+    {
+      what: 'plan of an account, and nothing in it',
+      values: empty.map((one) => one.seconds),
+      unit: 's',
+      isOfMachine: true,
+      beside: `${shown(median(empty.map(({ cpuSeconds }) => cpuSeconds)))} s of CPU`,
+    },
     ...sizes.flatMap((size) =>
       rowsOfSize(
         size,

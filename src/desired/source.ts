@@ -4,7 +4,7 @@
  */
 import type { VersionedMap } from '../base/index.ts';
 import type { SecretData } from './data-documents.ts';
-import type { ManagedKind, ObjectKey, Specs } from '../resources/index.ts';
+import type { ManagedKind, ObjectKey, OwnerGate, Specs } from '../resources/index.ts';
 
 export interface Location {
   /** For messages. A path relative to the folder, or in a cluster `containerservices/NAMESPACE/NAME`. */
@@ -89,7 +89,7 @@ export interface Derivation {
   /** Values of Secrets or ConfigMaps have changed since, and reach it later. */
   readonly hasOlderValues: boolean;
   /** Why nothing is changed in it; `since`: when it began to drain (Unix milliseconds), or 0. */
-  readonly draining: { readonly message: string; readonly since: number } | undefined;
+  readonly draining: Omit<OwnerGate, 'reason' | 'correction'> | undefined;
   /** Its owner does not want it any more. In a cluster it may stay for a while. */
   readonly isLeaving?: true;
 }

@@ -39,7 +39,7 @@ import { behindSource, learnFromRefusal, Backoffs, outdated, unverified } from '
 import { leaving } from './leaving.ts';
 import { reportSaved } from './pass-labels.ts';
 import { Pass, type PassOptions } from './pass.ts';
-import { foreseen, guardedRoster, refusedStep } from './step-guard.ts';
+import { foreseen, refusedStep, rosterGuard } from './step-guard.ts';
 import type { ReconcilerOptions } from './reconciler-options.ts';
 import { PolicyGate } from './step-policy.ts';
 import { Settlement } from './outcomes/settlement.ts';
@@ -104,7 +104,7 @@ export class Reconciler {
     const isUrgent = lane === 'new' || lane === 'edit';
     const used = handle && isUrgent ? { ...handle, api: handle.api.urgent(lane) } : handle;
     const made = blocked ? undecided(blocked) : await this.#planAndAct(record, pass, used);
-    const decision = blocked ? made : this.#policy.ofRoster(pass, guardedRoster(this.#options, pass, made));
+    const decision = blocked ? made : this.#policy.ofRoster(pass, made, rosterGuard(this.#options, pass));
     const plan = this.#options.money.priced(handle, pass, this.#options.fleet.located(key, decision.plan));
     if (blocked) this.#exchanges.forget(key);
     this.#options.capacity.concluded(key, plan);

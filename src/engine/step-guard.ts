@@ -49,10 +49,12 @@ export function refusedStep({ guard, fleet }: Guarded, pass: Pass, step: Step): 
   return message === undefined ? undefined : holdFor(reason, message, { steps: [step] });
 }
 
-export function guardedRoster({ guard }: Guarded, pass: Pass, decision: Decision): Decision {
-  if (!guard || !pass.kind.roster) return decision;
-  const message = guard.refusesRoster(pass.key, pass.roster(decision.plan));
-  return message === undefined ? decision : { ...decision, plan: holdFor(reason, message) };
+export function rosterGuard({ guard }: Guarded, pass: Pass): (decision: Decision) => Decision {
+  return (decision) => {
+    if (!guard || !pass.kind.roster) return decision;
+    const message = guard.refusesRoster(pass.key, pass.roster(decision.plan));
+    return message === undefined ? decision : { ...decision, plan: holdFor(reason, message) };
+  };
 }
 
 interface Previewing {

@@ -76,7 +76,7 @@ export function policySubject(
   const isDeleted = deletionRequestedAt !== undefined;
   const about = { key, manifest, isDeleted, later: later.map(policyStep) };
   if (plan.kind === 'arrange') {
-    if (!plan.change) return undefined;
+    if (!plan.change || plan.unjudged) return undefined;
     const { owned: replicas = [], cost } = plan;
     return { ...about, steps: [rosterStep(plan, plan.change)], replicas, cost, protectedBy: undefined };
   }
@@ -155,13 +155,19 @@ export class PolicyGate {
     this.#options = options;
   }
 
-  /** A decision about what the object owns, or the hold in its place. */
-  ofRoster(pass: Pass, decision: Decision): Decision {
+  /** A decision about what the object owns, or what takes its place: a hold, or what is left to be done. */
+  ofRoster(pass: Pass, made: Decision, guarded: (decision: Decision) => Decision): Decision {
+    const decision = guarded(made);
     const { plan } = decision;
     if (plan.kind !== 'arrange' || !this.#options.policy) return decision;
     const denied = this.obstacle(pass.record(), pass.previewed(plan), () => undefined);
-    if (!denied) this.sends(pass.key);
-    return denied ? undecided(denied) : decision;
+    if (!denied) {
+      this.sends(pass.key);
+      return decision;
+    }
+    const other = plan.otherwise?.();
+    if (other?.kind !== 'arrange') return undecided(denied);
+    return this.ofRoster(pass, { ...decision, plan: other }, guarded);
   }
 
   /** Undefined: it may be sent. */

@@ -196,15 +196,11 @@ export function summarise(
     }
     const awaited = plan.kind === 'wait' ? entryOf(plan.reason).inPlan : undefined;
     if (awaited === 'protect' || awaited === 'release') {
-      changes.push({
-        ...parseObjectKey(key),
-        action: awaited,
-        reason: awaited === 'protect' ? 'Wanted' : 'Over',
-        drift: false,
-        differences: [],
-      });
+      changes.push(ofTask(key, awaited));
     } else if (plan.kind === 'arrange' && plan.change) {
       changes.push(arranged(key, plan, plan.change));
+    } else if (plan.kind === 'wait' && plan.removes) {
+      held.push({ ...heldBack(key, plan), actions: ['delete'] });
     } else if (plan.kind === 'arrange' || awaited === 'owner') {
       waiting += 1;
     } else if (plan.kind === 'act') {
@@ -282,6 +278,11 @@ function change(key: ObjectKey, step: Step): Change {
     ...(step.after ? { after: step.after } : {}),
     ...(step.destroysData ? { destroysData: true } : {}),
   };
+}
+
+function ofTask(key: ObjectKey, action: 'protect' | 'release'): Change {
+  const reason = action === 'protect' ? 'Wanted' : 'Over';
+  return { ...parseObjectKey(key), action, reason, drift: false, differences: [] };
 }
 
 function arranged(

@@ -43,7 +43,7 @@ const step = z.strictObject({
   action: z
     .string()
     .describe(
-      'A request, or `protect`, `release`, `leave`; of a ServiceFleet `add`, `update`, `drain`, `leave`, `command`, and later `return`.',
+      'A request, or `protect`, `release`, `leave`; of a ServiceFleet `add`, `update`, `repair`, `drain`, `leave`, `command`, and later `return`.',
     ),
   fields: z.array(field),
   fingerprint: digest.describe('Of everything that is sent, without revisions and marks.'),

@@ -41,7 +41,7 @@ interface Standing {
   readonly counted: Set<string>;
   /** That of the newest request when this process began. */
   readonly earlier: string | undefined;
-  /** Of a fleet: how many replicas are left to be added, updated and drained, as its last pass found. */
+  /** Of a fleet: how many replicas are left to be added, updated, repaired and drained, as its last pass found. */
   left: number | undefined;
   /** Of a fleet: its last pass was refused, only because it would let replicas be corrected that are not in the file. */
   onlyCorrects: boolean;
@@ -93,12 +93,12 @@ export class PlanGuard implements StepGuard {
   refusesRoster(key: ObjectKey, roster: RosterPlan | undefined): string | undefined {
     const hidden = this.#options.hiddenOf(key);
     if (!roster || !hidden) return undefined;
-    const { replicas, content, command, moves, add, update, drain } = roster;
+    const { replicas, content, command, moves, add, update, repair, drain } = roster;
     const standing = this.#standings.get(key);
     const goalOf = (of: RosterPlan['content']) => rosterFingerprint(replicas, of, hidden);
     const added = moves.added.map(goalOf);
     const updated = moves.updated.map(goalOf);
-    if (standing) standing.left = add + update + drain;
+    if (standing) standing.left = add + update + repair + drain;
     const changes = added.length + updated.length + moves.leaving.length + moves.corrected.length;
     if (changes > 0 && this.#isOver()) return `the plan file has expired at ${this.#options.file.expiresAt}`;
     const now = { replicas, goal: goalOf(content), command, moves, added, updated };
@@ -238,9 +238,9 @@ function standingOf(object: PlannedObject, last: Intent | undefined): Standing {
   };
 }
 
-function changesOf({ add, update, drain, commands }: RosterSteps) {
-  const isCommanded = commands.length > 0;
-  return { add: add > 0 || isCommanded, update: update > 0, drain: drain > 0 || isCommanded };
+function changesOf({ add, update, repair, drain, commands }: RosterSteps) {
+  const isReplaced = commands.length + repair > 0;
+  return { add: add > 0 || isReplaced, update: update > 0, drain: drain > 0 || isReplaced };
 }
 
 function sizeOf({ object, roster, steps }: Standing): number {

@@ -93,8 +93,8 @@ function isOfOwner(
   if (plan.kind === 'wait' && entryOf(plan.reason).inPlan === 'owner') return owner !== undefined;
   const [step] = stepsOf(plan);
   if (!roster || !step) return false;
-  const { add, update, drain } = roster;
-  return explains({ add: add > 0, update: update > 0, drain: drain > 0 }, step);
+  const { add, update, repair, drain } = roster;
+  return explains({ add: add + repair > 0, update: update > 0, drain: drain + repair > 0 }, step);
 }
 
 export function ownerIn(
@@ -253,7 +253,8 @@ function rosterObject(
   const fingerprint = rosterFingerprint(replicas, content, hidden);
   const differences = plan.kind === 'arrange' ? plan.differences : [];
   const fields = differences.map(({ path, desired, observed }) => plainField(path, desired, observed));
-  const counts = { add: roster.add, update, [leaves ? 'leave' : 'drain']: roster.drain };
+  const { add, repair, drain } = roster;
+  const counts = { add, update, repair, [leaves ? 'leave' : 'drain']: drain };
   const changes = Object.entries(counts)
     .filter(([, count]) => count > 0)
     .map(([action, count]) => ({ action, fields, count, fingerprint }));

@@ -8,13 +8,14 @@
  * | `drain` n        | n replicas drain and are deleted                                                                |
  * | `update` n       | n replicas get the content: in place, or another one is made and one is deleted for each. While |
  * |                  | that lasts, so many more may be there (`maxSurge`)                                              |
+ * | `repair` n       | n replicas that stay broken are deleted, and others are made in their place                     |
  * | `return` n       | if the update fails, those that have it get back what there was before (`onFailure: Rollback`)  |
  * | `leave` n        | n replicas stay at the provider, and are forgotten                                              |
  * | `command`        | what the operator command asks for: one replica leaves, and another one is made                 |
  *
  * So a fleet of three that is created adds 3. Scaled to five, it adds 2; back to three, it drains 2. Rolled out, it updates 3, and may
  * return 3. Where its document has an earlier content again, that is an update to that one. Other changes of a roster, such as a
- * repair, a move to another candidate or a schedule that opens meanwhile, are in no file that does not say so. Pure.
+ * move to another candidate or a schedule that opens meanwhile, are in no file that does not say so. Pure.
  */
 import type { RosterMoves } from '../engine/plan/index.ts';
 import type { PlannedObject, PlannedStep } from './format.ts';
@@ -23,6 +24,7 @@ import type { PlannedObject, PlannedStep } from './format.ts';
 export interface RosterSteps {
   readonly add: number;
   readonly update: number;
+  readonly repair: number;
   readonly drain: number;
   readonly leave: number;
   readonly commands: readonly string[];
@@ -41,6 +43,7 @@ export function rosterSteps({
   return {
     add: of('add'),
     update: of('update'),
+    repair: of('repair'),
     drain: of('drain'),
     leave: of('leave'),
     commands: steps.filter(({ action }) => action === 'command').map(commandOf),
@@ -54,12 +57,13 @@ function commandOf({ fields }: PlannedStep): string {
 }
 
 /** How many may be made, get the content and leave in all. */
-function bounds({ add, update, drain, leave, commands }: RosterSteps) {
+function bounds({ add, update, repair, drain, leave, commands }: RosterSteps) {
   const byCommand = commands.length;
   return {
-    add: add + update + byCommand,
+    add: add + update + repair + byCommand,
     update: update > 0 ? update + add : byCommand,
-    drain: drain + update + byCommand,
+    repair,
+    drain: drain + update + repair + byCommand,
     leave,
   };
 }
@@ -74,6 +78,7 @@ export function coversRoster(planned: RosterSteps, present: PlannedObject): bool
     now.commands.every((command) => planned.commands.includes(command)) &&
     now.add <= most.add &&
     now.update <= most.update &&
+    now.repair <= most.repair &&
     now.drain <= most.drain &&
     now.leave <= most.leave
   );
@@ -117,6 +122,7 @@ export function refusedMove(planned: RosterSteps | undefined, now: RosterNow): s
       unmade ||
       (cause === 'scale' && most.drain > 0) ||
       (cause === 'rollout' && update > 0) ||
+      (cause === 'repair' && most.repair > 0) ||
       (cause === 'retire' && commands.length > 0) ||
       (cause === 'left' && planned.leave > 0);
     if (!isPlanned) return `a replica would leave (${cause}), which is not in the plan file`;

@@ -22,7 +22,7 @@ export const heldByOthers = {
     recheckMs: 5000,
     see: 'how-to/ci.md#plan-files',
     meaning:
-      'What the object needs now is not in the plan file that is carried out; or `apply` would remove something that its plan did not show.',
+      'What the object needs now is not in the plan file that is carried out; or `apply` would do what its plan did not show: remove something, or cost more with `--max-cost-increase`.',
     remedy: 'Make a new plan, review it, and apply it.',
   },
   // Ownership.

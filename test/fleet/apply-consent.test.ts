@@ -46,8 +46,8 @@ describe('an apply that follows one that was stopped', () => {
     expect((await fleet.apply('--timeout', '3s')).code).toBe(1);
     expect(await names()).toEqual(['llm-0', 'llm-1']);
     const shown = await fleet.plan('--max-cost-increase', '0');
-    const replicas = [{ name: 'llm-1', action: 'delete' }];
-    expect([shown.code, shown.plan.changes]).toMatchObject([2, [{ action: 'scale', name: 'llm', replicas }]]);
+    const held = [{ name: 'llm-1', reason: 'Draining', actions: ['delete'] }];
+    expect([shown.code, shown.plan.held]).toMatchObject([2, held]);
     const { code, stderr } = await fleet.apply();
     expect([code, stderr]).toEqual([0, expect.not.stringContaining('NotInPlan')]);
     expect(await names()).toEqual(['llm-0']);
@@ -67,11 +67,9 @@ describe('an apply that follows one that was stopped', () => {
     expect((await fleet.apply('--timeout', '3s')).code).toBe(1);
     expect(await names()).toEqual(['llm-0', 'llm-1']);
     const { plan } = await fleet.plan();
-    const named = plan.changes[0].replicas.map(({ name }: Json) => name);
-    expect([plan.changes[0].action, plan.changes[0].destroysData, named]).toEqual([
-      'delete',
-      true,
-      ['llm-0', 'llm-1'],
+    expect(plan.held.map(({ name, actions }: Json) => `${actions} ${name}`)).toEqual([
+      'delete llm-0',
+      'delete llm-1',
     ]);
     const { code, stderr } = await fleet.apply();
     expect([code, stderr]).toEqual([0, expect.not.stringContaining('NotInPlan')]);

@@ -1,5 +1,5 @@
 /** A plan of a fleet shows what an apply gets to later, whatever the fleet waits for at that moment. */
-import { writeFile } from 'node:fs/promises';
+import { readFile, writeFile } from 'node:fs/promises';
 import { describe, expect } from 'vitest';
 import { stringify } from 'yaml';
 import { apiVersion } from '../../src/resources/index.ts';
@@ -194,7 +194,7 @@ describe('a replica that stays broken', () => {
   });
 
   testInFolder('is not replaced against a rule, neither in a plan nor by an apply', async () => {
-    const { plane, fleet, folder } = await broken();
+    const { plane, fleet, folder, edit } = await broken();
     const policy = `${folder}/policy.yaml`;
     const rule = { name: 'kept', deny: 'change.replicas.replace > 0', message: 'none is replaced' };
     const metadata = { name: 'rules' };
@@ -205,6 +205,24 @@ describe('a replica that stays broken', () => {
     const { services } = await plane.account();
     expect(services.map(({ name }: Json) => name).sort()).toEqual(['llm-0', 'llm-1', 'llm-2']);
     expect((await fleet.condition('ServiceFleet/llm', 'Ready'))?.reason).toBe('PolicyDenied');
+    await edit({ replicas: 4 });
+    await fleet.apply('--policy', policy, '--timeout', '120s');
+    const { services: after } = await plane.account();
+    expect(after.map(({ name }: Json) => name).sort()).toEqual(['llm-0', 'llm-1', 'llm-2', 'llm-3']);
+  });
+
+  testInFolder('is in a plan file, beside other changes', async () => {
+    const { plane, fleet, folder, edit } = await broken();
+    await edit({ replicas: 4 });
+    const file = `${folder}/plan.json`;
+    expect((await fleet.plan('--out', file)).code).toBe(2);
+    const { objects } = JSON.parse(await readFile(file, 'utf8'));
+    const steps = objects[0].steps.map(({ action, count }: Json) => `${action} ${count}`);
+    expect(steps).toEqual(['add 1', 'repair 1']);
+    const { code, stderr } = await fleetkeeper(['apply', file, ...fleet.flags, '--settle', '1s']);
+    expect([code, stderr]).toEqual([0, expect.not.stringContaining('NotInPlan')]);
+    const { services } = await plane.account();
+    expect(services.map(({ name }: Json) => name).sort()).toEqual(['llm-0', 'llm-2', 'llm-3', 'llm-4']);
   });
 
   testInFolder('is replaced beside other changes, unless these mend or remove it', async () => {

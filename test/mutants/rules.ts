@@ -259,7 +259,7 @@ export const brokenRules: readonly BrokenRule[] = [
     item: 'left by reviews (6)',
     breaks: 'a Secret that is missing is an API that can not be reached',
     file: 'manager/identity-watch.ts',
-    line: "reason: 'CredentialMissing' as const,",
+    line: "reason: isUnread ? ('ApiUnreachable' as const) : ('CredentialMissing' as const),",
     becomes: "reason: 'ApiUnreachable' as const,",
     test: 'unit/manager/missing-secrets',
     named: 'that is not there',

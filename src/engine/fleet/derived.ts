@@ -267,7 +267,7 @@ export class DerivedObjects {
               draining:
                 each.drainingSince === undefined
                   ? held
-                  : { message: `it is to be removed by ${owner}`, since: each.drainingSince },
+                  : { message: `it is to be removed by ${owner}`, since: each.drainingSince, removes: true },
             },
           };
           return [key, object];

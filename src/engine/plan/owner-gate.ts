@@ -28,7 +28,10 @@ export function heldByOwner(
 ): Plan {
   if (!gate || observation.kind === 'pending' || observation.kind === 'conflict') return plan;
   const { reason, message } = gate;
-  if (reason === 'Draining') return waitFor(reason, message, { recheckAfterMs: recheckMs.protection });
+  if (reason === 'Draining') {
+    const wait = waitFor(reason, message, { recheckAfterMs: recheckMs.protection });
+    return gate.removes ? { ...wait, removes: true } : wait;
+  }
   if (gate.correction) return correctionHeld(plan, gate);
   const isRestart = plan.kind === 'act' && plan.step.reason === remediationReason;
   const isLeft = observation.kind === 'absent' || plan.kind === 'in-sync' || isRestart;

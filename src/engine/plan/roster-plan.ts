@@ -8,9 +8,10 @@ export interface RosterPlan {
   readonly content: RosterContent;
   /** What they may have until then, and again if the new content fails. Undefined: there is nothing to return to. */
   readonly fallback: RosterContent | undefined;
-  /** How many are still to be made, to get the content, and to be removed. */
+  /** How many are still to be made, to get the content, to be replaced because they stay broken, and to be removed. */
   readonly add: number;
   readonly update: number;
+  readonly repair: number;
   readonly drain: number;
   /** They stay at the provider instead of being removed. */
   readonly leaves: boolean;

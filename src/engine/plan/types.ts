@@ -58,6 +58,10 @@ export interface Arrange extends Outstanding {
   readonly revisions?: readonly OwnerRevision[];
   /** What its measurements have found, by the kind of check, for a metric. */
   readonly measured?: readonly { readonly check: string; readonly outcome: string }[];
+  /** Only of a preview: it is done without a change of its own, so rules of a policy are asked about the steps of each replica. */
+  readonly unjudged?: true;
+  /** What is done if rules of a policy deny it. Undefined: nothing. */
+  readonly otherwise?: () => Plan;
   /** The operator command that it carries out, or finds outdated. */
   readonly handled?: Omit<HandledCommand, 'at'>;
   /** What is reported once, when the state is saved. */
@@ -83,6 +87,8 @@ export interface Wait extends Outstanding {
   readonly steps: readonly Step[];
   /** Only of a preview: more follows, and it is not known what, nor what it costs. */
   readonly unforeseen?: true;
+  /** Its owner lets it drain: it is deleted then. */
+  readonly removes?: true;
   /** Of what waits for activities and nothing else: their ids, as far as they are shown. */
   readonly activities?: readonly (string | undefined)[];
 }

@@ -42,7 +42,7 @@ import { beginMove, steerMove } from './move-back.ts';
 import { relocate } from './moves.ts';
 import { numberFound } from './number-found.ts';
 import { unofferedPlace } from './placement.ts';
-import { isToLeave, repair } from './repair.ts';
+import { isToLeave, repair, withoutRepair } from './repair.ts';
 import { revised } from './revising.ts';
 import { isReliable } from './replica.ts';
 import {
@@ -93,12 +93,18 @@ function planRunning(given: FleetInputs): Plan {
   const rollout = rolloutOf(inputs);
   const placed = spareProtected(inputs, rollout) ?? relocate(inputs) ?? steerMove(inputs, rollout);
   const begun = placed ?? steerRollout(inputs, rollout);
-  const step = begun ?? repair(inputs) ?? scale(inputs, rollout);
+  const step = begun ?? repaired(inputs) ?? scale(inputs, rollout);
   const update = step ?? correct(inputs, rollout) ?? planUpdates(inputs, rollout);
   const other = update ?? giveWay(inputs, rollout) ?? beginMove(inputs);
   if (other) return other;
   const idle = notedIdle(inputs, given.state.rollout, finish(inputs, rollout));
   return recorded(idle, given.state.rollout) ?? noteSizes(inputs) ?? finish(idle, rollout);
+}
+
+/** Who denies a repair keeps nothing else waiting. */
+function repaired(inputs: FleetInputs): Arrange | undefined {
+  const step = repair(inputs);
+  return step && { ...step, otherwise: () => planRunning(withoutRepair(inputs)) };
 }
 
 /** A return to an earlier revision needs nothing of what the document requires, and continues until it is over. */

@@ -1,7 +1,7 @@
 /** What becomes of each replica, in a plan. Pure. */
 import type { Arrange, OwnedChange } from '../../engine/plan/index.ts';
-import { isShownDraining } from './draining-shown.ts';
 import { inPhase, type FleetInputs } from './inputs.ts';
+import { isShownLeaving } from './leaving-shown.ts';
 import type { FleetLook } from './look.ts';
 import { boundReplicas } from './placement.ts';
 import { isShownRepaired } from './repair.ts';
@@ -25,13 +25,17 @@ export function plannedReplicas(look: FleetLook, plan: Arrange): OwnedChange[] {
     const action = plan.change === 'leave' ? 'leave' : cause === 'repair' ? 'replace' : 'delete';
     return known.phase === 'wanted' && phase !== 'wanted' ? [{ name, action }] : [];
   });
-  const drained = look.replicas.filter((replica) => isShownDraining(plan, replica));
-  if (drained.length > 0) return drained.map(({ entry }) => removalOf(look, entry.slot));
   // Of a command, and of a number that waits, no replica is chosen yet.
   const isChosen = roster.some(({ slot, phase }) => before.get(slot)?.phase !== phase);
   if (plan.change === 'scale') {
     const own = isChosen && !plan.handled ? [] : [...removedWith(look, plan), ...addedWith(look, plan)];
-    return [...moved, ...own, ...repairedWith(look, plan, moved)];
+    const leaving = look.replicas.filter((replica) => isShownLeaving(plan, replica));
+    return [
+      ...moved,
+      ...own,
+      ...repairedWith(look, plan, moved),
+      ...leaving.map(({ entry }) => removalOf(look, entry.slot)),
+    ];
   }
   if (plan.change !== 'update') return moved;
   const leaving = leavingWith(look, plan);

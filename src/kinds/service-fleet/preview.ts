@@ -12,17 +12,18 @@
  * | has too many replicas                              | all that leave, whatever they wait for                         |
  * | adds replicas that take the place of others        | no other number                                                |
  * | has too few, and its step shows nothing, or waits  | those that are added, once there is room for them              |
- * | shows nothing by these, and replicas still drain   | those, as deleted                                              |
+ * | lets replicas leave by a step that shows nothing   | those (leaving-shown.ts)                                       |
  *
- * In each of these rows but the first four and the last one, replicas that stay broken are shown as replaced, also those whose `repair.afterSeconds` are not over.
+ * In each of these rows but the first four, replicas that stay broken are shown as replaced, also those whose
+ * `repair.afterSeconds` are not over. What drains already is an object of its own in the plan.
  *
  * What a rollout or a move back has added for a while leaves with it, and what takes the place of a replica comes with it: neither is
  * shown. Pure.
  */
 import type { Arrange, Difference, Plan, Wait } from '../../engine/plan/index.ts';
-import { withDraining } from './draining-shown.ts';
 import { activePhases } from './failure.ts';
 import { arrange, countDifference, inNewPhase, inPhase, slotsText, type FleetInputs } from './inputs.ts';
+import { withLeaving } from './leaving-shown.ts';
 import { countDifferences, numberShown } from './number-shown.ts';
 import { planFleet } from './plan.ts';
 import { leavingWith } from './planned-replicas.ts';
@@ -37,10 +38,10 @@ import { retiredWith, retiredWithFleet } from './volumes.ts';
 export function previewFleet(look: FleetInputs): Plan {
   const plan = planFleet(look);
   if ((plan.kind !== 'wait' && plan.kind !== 'arrange') || isRecall(plan)) return plan;
-  if (look.object.deleting) return removal(look) ?? withDraining(look, plan);
+  if (look.object.deleting) return removal(look) ?? plan;
   const inputs = look.problem ? look.problem : revised(look);
   if ('kind' in inputs) return plan;
-  return withDraining(inputs, withRepairs(inputs, previewRunning(inputs, plan)));
+  return withRepairs(inputs, withLeaving(inputs, previewRunning(inputs, plan)));
 }
 
 function previewRunning(inputs: FleetInputs, plan: Arrange | Wait): Plan {

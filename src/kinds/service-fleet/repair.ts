@@ -110,11 +110,21 @@ export function repair(inputs: FleetInputs): Arrange | undefined {
   );
 }
 
+/** As if broken replicas were only shown. */
+export function withoutRepair(inputs: FleetInputs): FleetInputs {
+  const { object } = inputs;
+  const { spec } = object;
+  return {
+    ...inputs,
+    object: { ...object, spec: { ...spec, repair: { ...spec.repair, mode: 'Report' } } },
+  };
+}
+
 export function repairText(replicas: readonly Replica[]) {
   return { reason: 'Repairing', message: `to be replaced: ${failuresText(replicas)}` } as const;
 }
 
-const replaced = '(replaced)';
+export const replaced = '(replaced)';
 
 export function repairDifferences(replicas: readonly Replica[]): Difference[] {
   return replicas.map(({ entry, givenUp }) => {

@@ -8,6 +8,7 @@ import { awaitedDefaults } from '../container-service/template.ts';
 import { wantedReplicas } from './counts.ts';
 import { inPhase } from './inputs.ts';
 import type { FleetLook } from './look.ts';
+import { comingRepairs } from './repair.ts';
 import { revised } from './revising.ts';
 import { revisionOf } from './revisions.ts';
 import { childName } from './roster.ts';
@@ -38,13 +39,15 @@ export function rosterPlan(look: FleetLook, plan: Plan): RosterPlan | undefined 
     const isKnown = revision !== undefined || reportsDifference;
     return isMisplaced || (isKnown && differs && !isMadeSo);
   });
+  const repaired = object.deleting ? [] : comingRepairs(inputs);
   const counts = {
+    repair: repaired.filter((replica) => !differing.includes(replica)).length,
     add: Math.max(0, goal - wanted.length),
     update: Math.min(goal, differing.length),
     drain: Math.max(0, made.length - Math.min(wanted.length, goal)),
   };
   // What replicas that were found again have is not known, so nobody can say that nothing is to be done.
-  if (look.isFound && counts.add + counts.update + counts.drain === 0) return undefined;
+  if (look.isFound && Object.values(counts).every((count) => count === 0)) return undefined;
   return {
     replicas: goal,
     content,

@@ -14,15 +14,16 @@ const bases = ['observed', 'declared', 'catalog'] as const;
  * first candidate. A volume costs something when it is made, and when it stays nothing is saved.
  */
 export function scaleCost(inputs: CostInputs, plan: Arrange): Cost | undefined {
-  if (plan.change !== 'update') return countCost(inputs, plan);
-  const leaving = leavingWith(inputs, plan);
-  const isResized = plan.differences.some(({ path }) => path === 'template.resources');
-  const size = isResized ? sizeCost(inputs, leaving) : undefined;
   // One that is broken and costs nothing is replaced by one that does.
   const lost = inPhase(inputs.replicas, 'wanted').filter(
     (replica) => replica.hourlyMicros === undefined && isShownRepaired(plan, replica),
   );
-  const grown = growthCost(inputs, Math.max(0, moreWith(plan)) + lost.length);
+  const replaced = pricesOf(lost.length, [inputs.markets[0]?.price]);
+  if (plan.change !== 'update') return together(countCost(inputs, plan), replaced);
+  const leaving = leavingWith(inputs, plan);
+  const isResized = plan.differences.some(({ path }) => path === 'template.resources');
+  const size = isResized ? sizeCost(inputs, leaving) : undefined;
+  const grown = together(growthCost(inputs, moreWith(plan)), replaced);
   return together(together(size, grown), savingOf(inputs, leaving, isResized));
 }
 
@@ -43,9 +44,12 @@ function together(one: Cost | undefined, other: Cost | undefined): Cost | undefi
 
 /** Of replicas that the same document asks for in addition. They are made while the others get its template, or after it. */
 function growthCost({ markets: [market], object }: CostInputs, more: number): Cost | undefined {
-  if (more <= 0) return undefined;
   const hasVolumes = object.spec.storage?.perReplica !== undefined;
-  const prices = hasVolumes ? [market?.price, market?.volumePrice] : [market?.price];
+  return pricesOf(more, hasVolumes ? [market?.price, market?.volumePrice] : [market?.price]);
+}
+
+function pricesOf(more: number, prices: readonly Market['price'][]): Cost | undefined {
+  if (more <= 0) return undefined;
   const weakest = bases.findLast((basis) => prices.some((price) => price?.basis === basis));
   if (prices.includes(undefined) || !weakest) return unknownCost;
   const each = prices.reduce((total, price) => total + BigInt(price?.micros ?? 0), 0n);

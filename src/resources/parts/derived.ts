@@ -10,4 +10,6 @@ export interface OwnerGate {
   readonly correction?: 'asked' | 'allowed';
   /** Unix milliseconds since when it drains; 0: it does not drain yet, and is left as it is. */
   readonly since: number;
+  /** It is to be removed, not only left as it is. */
+  readonly removes?: true;
 }

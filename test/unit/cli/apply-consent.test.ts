@@ -131,6 +131,7 @@ describe('a fleet without an entry', () => {
       fallback: undefined,
       add: 0,
       update: 0,
+      repair: 0,
       drain: 0,
       leaves: false,
       command: undefined,

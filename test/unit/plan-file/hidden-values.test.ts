@@ -79,6 +79,7 @@ function fileOf(random: SeededRandom) {
     content,
     fallback: { ...content, id: 'r1', values: undefined },
     add: 1,
+    repair: 0,
     update: 2,
     drain: 0,
     leaves: false,
