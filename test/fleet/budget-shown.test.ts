@@ -68,7 +68,7 @@ test('describe, status and cost show the limits, what waits, and that a limit is
   expect(text).toMatch(/^Reserved: +\$0\.00\/h$/m);
   expect(text).toMatch(/^Waiting: +1: ContainerService c$/m);
   expect(text).toMatch(/^Spent: +\$0\.\d+ in \d{4}-\d\d$/m);
-  expect(text).toMatch(/^Forecast: +\$\d+\.\d\d at the end of the month/m);
+  expect(text).toMatch(/^Forecast: +\$\d+\.\d+ at the end of the month/m);
   expect(await shown('status', 'Budget/team')).toContain(
     'Counted; NearLimit: hourlyMicros: $0.0270 of $0.0270 an hour, 100 %',
   );

@@ -23,6 +23,7 @@ import { replicaInvariants } from './replicas.ts';
 import {
   entryOf,
   givesWay,
+  leavesAsItIs,
   leftAtProvider,
   limits,
   ofSteps,
@@ -154,7 +155,8 @@ const fi4NewestWins = ofSteps((view) => ({
     if (rollout && rollout.phase !== 'Progressing') return;
     const older = after.filter((entry) => {
       const was = entryOf(before, entry.slot);
-      if (!was || was.revision === undefined || givesWay(was, entry)) return false;
+      if (!was || was.revision === undefined || givesWay(was, entry) || leavesAsItIs(was, entry))
+        return false;
       return entry.revision !== was.revision && entry.revision !== update;
     });
     if (older.length > 0)

@@ -138,6 +138,11 @@ export function leftAtProvider(view: View) {
   };
 }
 
+/** Somebody works in it, so its update was not sent, and it leaves with what it has. */
+export function leavesAsItIs(was: RosterEntry, entry: RosterEntry): boolean {
+  return was.phase === 'wanted' && entry.phase === 'draining' && entry.revision === was.earlier;
+}
+
 /** Somebody works in it, so it keeps the revision that it has (section 4, rule 4). */
 export function givesWay(was: RosterEntry, entry: RosterEntry): boolean {
   return entry.revision === was.earlier && entry.spared !== was.spared;
