@@ -148,7 +148,7 @@ testInFolder('a restart that was asked for while the service is made is shown, a
   // So it is made for as long as the test takes.
   const { plane, fleet } = await world({ timeScale: 0.01 });
   await fleet.write('web.yaml', [service('web', { restartToken: '1' })]);
-  expect((await fleet.apply('--timeout', '1s')).code).toBe(1);
+  expect((await fleet.apply('--timeout', '5s')).code).toBe(1);
   expect((await plane.service('web')).state).toBe('provisioning');
   expect((await fleet.plan()).code).toBe(0);
   await fleet.write('web.yaml', [service('web', { restartToken: '2' })]);
