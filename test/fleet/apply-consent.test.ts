@@ -41,9 +41,9 @@ testInFolder('a replica whose time is over during an apply stays until a plan ha
 
 describe('an apply that follows one that was stopped', () => {
   testInFolder('finishes the removal of a replica', async () => {
-    const { fleet, declare, names } = await world({ replicas: 2, drain: { graceSeconds: 10 } });
+    const { fleet, declare, names } = await world({ replicas: 2, drain: { graceSeconds: 25 } });
     await declare({ replicas: 1 });
-    expect((await fleet.apply('--timeout', '3s')).code).toBe(1);
+    expect((await fleet.apply('--timeout', '8s')).code).toBe(1);
     expect(await names()).toEqual(['llm-0', 'llm-1']);
     const shown = await fleet.plan('--max-cost-increase', '0');
     const held = [{ name: 'llm-1', reason: 'Draining', actions: ['delete'] }];
@@ -59,12 +59,12 @@ describe('an apply that follows one that was stopped', () => {
     const { plane, fleet, names } = await world({
       replicas: 2,
       maxReplicas: 4,
-      drain: { graceSeconds: 10 },
+      drain: { graceSeconds: 25 },
       update,
       storage,
     });
     await fleet.remove('llm.yaml');
-    expect((await fleet.apply('--timeout', '3s')).code).toBe(1);
+    expect((await fleet.apply('--timeout', '8s')).code).toBe(1);
     expect(await names()).toEqual(['llm-0', 'llm-1']);
     const { plan } = await fleet.plan();
     expect(plan.held.map(({ name, actions }: Json) => `${actions} ${name}`)).toEqual([

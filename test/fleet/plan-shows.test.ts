@@ -156,7 +156,7 @@ testInFolder('a restart that was asked for while the service is made is shown, a
   expect(plan.held).toMatchObject([{ name: 'web', reason: 'Provisioning', actions: ['restart'] }]);
   expect(code).toBe(2);
   expect(plan.waitingCosts).toBeUndefined();
-  const asked = await fleetkeeper(['apply', ...fleet.flags, '--settle', '1s', '--timeout', '1s']);
+  const asked = await fleetkeeper(['apply', ...fleet.flags, '--settle', '1s', '--timeout', '20s']);
   expect([asked.code, asked.stderr]).toEqual([1, expect.stringContaining('--yes')]);
 
   const larger = { restartToken: '2', resources: { cpu: 2, memoryGb: 1 } };
