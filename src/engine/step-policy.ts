@@ -155,19 +155,21 @@ export class PolicyGate {
     this.#options = options;
   }
 
-  /** A decision about what the object owns, or what takes its place: a hold, or what is left to be done. */
+  /** A decision about what the object owns, or what takes its place: what is left to be done without it, or a hold. */
   ofRoster(pass: Pass, made: Decision, guarded: (decision: Decision) => Decision): Decision {
-    const decision = guarded(made);
-    const { plan } = decision;
-    if (plan.kind !== 'arrange' || !this.#options.policy) return decision;
-    const denied = this.obstacle(pass.record(), pass.previewed(plan), () => undefined);
-    if (!denied) {
+    if (made.plan.kind !== 'arrange') return guarded(made);
+    const { plan } = made;
+    const { policy } = this.#options;
+    const denied = policy && this.obstacle(pass.record(), pass.previewed(plan), () => undefined);
+    const held = denied ? undecided(denied) : guarded(made);
+    if (held.plan.kind === 'arrange') {
       this.sends(pass.key);
-      return decision;
+      return held;
     }
     const other = plan.otherwise?.();
-    if (other?.kind !== 'arrange') return undecided(denied);
-    return this.ofRoster(pass, { ...decision, plan: other }, guarded);
+    if (other?.kind !== 'arrange') return held;
+    const instead = this.ofRoster(pass, { ...made, plan: other }, guarded);
+    return instead.plan.kind === 'arrange' ? instead : held;
   }
 
   /** Undefined: it may be sent. */
@@ -177,7 +179,7 @@ export class PolicyGate {
     if (!policy || !subject) return undefined;
     const verdict = policy.judge(subject);
     metrics.policyEvaluations.inc({ outcome: verdict.outcome });
-    this.#pending.set(record.key, verdict.warnings);
+    this.#pending.set(record.key, verdict.denied.length > 0 ? [] : verdict.warnings);
     return verdict.denied.length > 0 ? deniedHold(subject, verdict, plan) : undefined;
   }
 

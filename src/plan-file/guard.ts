@@ -98,7 +98,7 @@ export class PlanGuard implements StepGuard {
     const goalOf = (of: RosterPlan['content']) => rosterFingerprint(replicas, of, hidden);
     const added = moves.added.map(goalOf);
     const updated = moves.updated.map(goalOf);
-    if (standing) standing.left = add + update + repair + drain;
+    if (standing) standing.left = add + update + drain + (standing.roster?.repair ? repair : 0);
     const changes = added.length + updated.length + moves.leaving.length + moves.corrected.length;
     if (changes > 0 && this.#isOver()) return `the plan file has expired at ${this.#options.file.expiresAt}`;
     const now = { replicas, goal: goalOf(content), command, moves, added, updated };

@@ -78,7 +78,6 @@ export function coversRoster(planned: RosterSteps, present: PlannedObject): bool
     now.commands.every((command) => planned.commands.includes(command)) &&
     now.add <= most.add &&
     now.update <= most.update &&
-    now.repair <= most.repair &&
     now.drain <= most.drain &&
     now.leave <= most.leave
   );

@@ -9,6 +9,7 @@
  * | the plan does not know, or waits to know, what follows for the object | is done                          |
  * | of a fleet that has an entry in the plan, or was under way then      | is done                           |
  * | any other removal                                                    | is held: NotInPlan                |
+ * | of a fleet that a policy denies in the plan: any change of its replicas | is held: NotInPlan             |
  * | with `--max-cost-increase`, of an object without an entry: what may cost more | is held: NotInPlan       |
  * | anything else                                                        | is done                           |
  *
@@ -46,6 +47,7 @@ export function applyConsent({ plan, results, store, isCostLimited }: Agreed): S
     ...held.filter(mayRemove),
     ...unclear,
   ]);
+  const denied = keysOf(held.filter(({ reason }) => reason === 'PolicyDenied'));
   const mayContinue = (key: ObjectKey) => {
     const kind = results.get(key)?.plan.kind;
     return shown.has(key) || kind === 'wait' || kind === 'arrange';
@@ -68,13 +70,21 @@ export function applyConsent({ plan, results, store, isCostLimited }: Agreed): S
         ? `${step.action.do} may cost more, with --max-cost-increase, and ${unseen}`
         : undefined;
     },
-    refusesRoster: (key, roster) =>
-      roster === undefined || mayContinue(key) ? undefined : rosterRefusal(roster, isCostLimited),
+    refusesRoster: (key, roster) => {
+      if (roster === undefined) return undefined;
+      if (denied.has(key))
+        return changesReplicas(roster) ? 'the plan of this apply showed it as denied' : undefined;
+      return mayContinue(key) ? undefined : rosterRefusal(roster, isCostLimited);
+    },
   };
 }
 
 function mayRemove(held: Held): boolean {
   return held.actions.some((action) => removals.has(action)) || followsWait(held);
+}
+
+function changesReplicas({ moves: { added, updated, leaving } }: RosterPlan): boolean {
+  return added.length + updated.length + leaving.length > 0;
 }
 
 function rosterRefusal({ moves }: RosterPlan, isCostLimited: boolean): string | undefined {

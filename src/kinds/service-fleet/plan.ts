@@ -93,7 +93,7 @@ function planRunning(given: FleetInputs): Plan {
   const rollout = rolloutOf(inputs);
   const placed = spareProtected(inputs, rollout) ?? relocate(inputs) ?? steerMove(inputs, rollout);
   const begun = placed ?? steerRollout(inputs, rollout);
-  const step = begun ?? repaired(inputs) ?? scale(inputs, rollout);
+  const step = begun ?? repaired(inputs, given) ?? scale(inputs, rollout);
   const update = step ?? correct(inputs, rollout) ?? planUpdates(inputs, rollout);
   const other = update ?? giveWay(inputs, rollout) ?? beginMove(inputs);
   if (other) return other;
@@ -101,10 +101,10 @@ function planRunning(given: FleetInputs): Plan {
   return recorded(idle, given.state.rollout) ?? noteSizes(inputs) ?? finish(idle, rollout);
 }
 
-/** Who denies a repair keeps nothing else waiting. */
-function repaired(inputs: FleetInputs): Arrange | undefined {
+/** Who denies a repair keeps nothing else waiting. `given`: before anything was noted in this pass. */
+function repaired(inputs: FleetInputs, given: FleetInputs): Arrange | undefined {
   const step = repair(inputs);
-  return step && { ...step, otherwise: () => planRunning(withoutRepair(inputs)) };
+  return step && { ...step, otherwise: () => planRunning(withoutRepair(given)) };
 }
 
 /** A return to an earlier revision needs nothing of what the document requires, and continues until it is over. */

@@ -61,11 +61,15 @@ function withRepairs(inputs: FleetInputs, plan: Plan): Plan {
   const { change, reason } = plan.kind === 'arrange' ? plan : { change: undefined, reason: undefined };
   const isOther = change !== undefined && reason !== 'Repairing';
   const leaving = plan.kind === 'arrange' && isOther ? leavingWith(inputs, plan) : [];
-  const repaired = comingRepairs(inputs).filter((replica) => !leaving.includes(replica));
+  const shown = new Set(plan.differences.map(({ path }) => path));
+  const repaired = comingRepairs(inputs).filter(
+    (replica) => !leaving.includes(replica) && !shown.has(`replica ${replica.entry.slot}`),
+  );
   if (repaired.length === 0) return plan;
   const differences = repairDifferences(repaired);
   if (plan.kind === 'arrange' && isOther) {
-    return { ...plan, differences: [...plan.differences, ...differences] };
+    const { unjudged: _, ...judged } = plan;
+    return { ...judged, differences: [...plan.differences, ...differences] };
   }
   return arrange(inputs, [], { ...repairText(repaired), change: 'update', differences });
 }
