@@ -1,15 +1,15 @@
 /**
  * What `apply` may do beside what its plan has shown. A plan is one look, and time passes until the end: a schedule begins, a check fails,
- * a person changes something at the provider. Pure.
+ * a person changes something at the provider. The first row that applies. Pure.
  *
  * | what comes up                                                        |                                   |
  * |----------------------------------------------------------------------|-----------------------------------|
+ * | of a fleet that a policy denies in the plan: any change of its replicas | is held: NotInPlan             |
  * | a removal, and the plan has one of that object, now or after a wait  | is done                           |
  * | a removal of what was not there at the time of the plan              | is done: this `apply` has made it |
  * | the plan does not know, or waits to know, what follows for the object | is done                          |
  * | of a fleet that has an entry in the plan, or was under way then      | is done                           |
  * | any other removal                                                    | is held: NotInPlan                |
- * | of a fleet that a policy denies in the plan: any change of its replicas | is held: NotInPlan             |
  * | with `--max-cost-increase`, of an object without an entry: what may cost more | is held: NotInPlan       |
  * | anything else                                                        | is done                           |
  *
